@@ -1,0 +1,70 @@
+"""One small hierarchy of errors, each with a stable code.
+
+A message says *what* is wrong, *why* it matters and *what to do*. The codes are listed in ``docs/errors.md`` and do not
+change between releases; programs should match on :attr:`DataflowError.code`, people on the text.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class DataflowError(Exception):
+    """Base of every error this package raises on purpose.
+
+    Args:
+        what: what is wrong, in one clause.
+        why: why it is refused.
+        todo: what the reader can do about it.
+        code: a stable code of the form ``AREA_PROBLEM``.
+    """
+
+    exit_code: ClassVar[int] = 1
+    """The exit status of the command line when this error ends it (``docs/reference/command-line.md``)."""
+
+    def __init__(self, what: str, *, why: str = "", todo: str = "", code: str) -> None:
+        self.what, self.why, self.todo, self.code = what, why, todo, code
+        parts = [f"[{code}] {what}"]
+        if why:
+            parts.append(f"Why: {why}")
+        if todo:
+            parts.append(f"What to do: {todo}")
+        super().__init__("\n".join(parts))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive pickling, so that the error keeps its code when it crosses a process border."""
+        return (_rebuild, (type(self), self.what, self.why, self.todo, self.code))
+
+
+def _rebuild(cls: type[DataflowError], what: str, why: str, todo: str, code: str) -> DataflowError:
+    return cls(what, why=why, todo=todo, code=code)
+
+
+class DefinitionError(DataflowError):
+    """The pipeline, or one of its parts, cannot mean anything as written (codes ``DEFINITION_*``, ``TIME_*``)."""
+
+    exit_code = 2
+
+
+class SubmissionError(DataflowError):
+    """The pipeline is sound, but cannot be run as asked (codes ``SUBMIT_*``, ``SOURCE_*``, ``ENGINE_*``)."""
+
+    exit_code = 2
+
+
+class StateError(DataflowError):
+    """The state at this URL cannot serve this run (codes ``STATE_*``)."""
+
+    exit_code = 3
+
+
+class OwnershipError(DataflowError):
+    """Another driver owns the pipeline, or has taken it over (codes ``OWNER_*``)."""
+
+    exit_code = 4
+
+
+class DataError(DataflowError):
+    """The data is worse than the pipeline allows (codes ``DATA_*``)."""
+
+    exit_code = 5

@@ -1,0 +1,133 @@
+"""Time: aware UTC at the edges, integer microseconds since the epoch inside.
+
+The two infinities are integers too, far enough from the ends of int64 that adding a lateness or a gap cannot overflow.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import Final
+
+import pendulum
+
+from airflow_dataflow_provider.model.errors import DefinitionError
+
+Micros = int
+"""Microseconds since 1970-01-01T00:00:00Z (a time) or a number of microseconds (a duration)."""
+
+MIN_TIME: Final[Micros] = -(2**62)
+"""Minus infinity: the watermark before anything is known."""
+MAX_TIME: Final[Micros] = 2**62
+"""Plus infinity: the watermark at the end of input, and the end of the global window."""
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MICROSECOND = dt.timedelta(microseconds=1)
+_UNITS: Final[dict[str, Micros]] = {
+    "us": 1,
+    "ms": 1_000,
+    "s": 1_000_000,
+    "m": 60_000_000,
+    "min": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+}
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|min|s|m|h|d)", re.IGNORECASE)
+
+Duration = str | int | dt.timedelta
+"""How users write a duration: ``"1h"``, ``"1h 30m"``, a ``timedelta`` (pendulum's too), or whole microseconds."""
+
+
+def duration(value: Duration, *, what: str = "duration") -> Micros:
+    """Read a duration as whole microseconds.
+
+    Raises:
+        DefinitionError: ``TIME_BAD_DURATION``, for anything else or for a fraction of a microsecond.
+    """
+    if isinstance(value, dt.timedelta):
+        return value // _MICROSECOND
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        text = value.strip().replace(" ", "")
+        sign, text = (-1, text[1:]) if text.startswith("-") else (1, text)
+        parts = _DURATION_PART.findall(text)
+        if parts and "".join(number + unit for number, unit in parts) == text:
+            total = sum(float(number) * _UNITS[unit.lower()] for number, unit in parts)
+            if total == int(total):
+                return sign * int(total)
+    raise DefinitionError(
+        f"{what}={value!r} is not a duration",
+        todo='write for example "90s", "5m", "1h 30m", "1d", or a timedelta',
+        code="TIME_BAD_DURATION",
+    )
+
+
+def duration_text(micros: Micros) -> str:
+    """The shortest text that :func:`duration` reads back, e.g. ``"1h30m"``; ``"0s"`` for zero."""
+    if micros == 0:
+        return "0s"
+    sign, rest, out = ("-" if micros < 0 else ""), abs(micros), []
+    for unit in ("d", "h", "m", "s", "ms", "us"):
+        count, rest = divmod(rest, _UNITS[unit])
+        if count:
+            out.append(f"{count}{unit}")
+    return sign + "".join(out)
+
+
+def to_micros(value: dt.datetime | str, *, what: str = "time") -> Micros:
+    """Read an aware datetime or an ISO 8601 text with an offset as microseconds since the epoch.
+
+    Raises:
+        DefinitionError: ``TIME_NAIVE`` if there is no time zone, ``TIME_UNPARSABLE`` if it is no time at all.
+    """
+    if isinstance(value, str):
+        value = parse_iso(value, what=what)
+    if not isinstance(value, dt.datetime):
+        raise DefinitionError(f"{what}={value!r} is not a time", todo=_ISO_HINT, code="TIME_UNPARSABLE")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise DefinitionError(
+            f"{what}={value.isoformat()!r} has no time zone",
+            why="a naive time means another instant on every machine",
+            todo=_ISO_HINT,
+            code="TIME_NAIVE",
+        )
+    return (value - _EPOCH) // _MICROSECOND
+
+
+_ISO_HINT = 'give an offset, for example "2013-01-01T10:00:00Z" or "2013-01-01T05:00:00-05:00"'
+
+
+def parse_iso(text: str, *, what: str = "time") -> dt.datetime:
+    """Read ISO 8601; the offset is kept as written, a missing one stays missing."""
+    try:
+        return dt.datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise DefinitionError(f"{what}={text!r} is not an ISO 8601 time", todo=_ISO_HINT, code="TIME_UNPARSABLE") from None
+
+
+def to_datetime(micros: Micros) -> pendulum.DateTime | None:
+    """The UTC datetime of a time, or None for the infinities (and for what lies beyond the years 1 to 9999)."""
+    try:
+        return pendulum.instance(_EPOCH + dt.timedelta(microseconds=micros))
+    except OverflowError:
+        return None
+
+
+def iso(micros: Micros) -> str:
+    """ISO 8601 in UTC with a ``Z``, or ``"-inf"`` / ``"+inf"``: what is written to logs and shown to people."""
+    moment = to_datetime(micros)
+    if moment is None:
+        return "-inf" if micros < 0 else "+inf"
+    text = moment.strftime("%Y-%m-%dT%H:%M:%S")
+    fraction = f".{moment.microsecond:06d}".rstrip("0") if moment.microsecond else ""
+    return f"{text}{fraction}Z"
+
+
+def from_iso(text: str) -> Micros:
+    """Read back what :func:`iso` wrote."""
+    if text == "-inf":
+        return MIN_TIME
+    if text == "+inf":
+        return MAX_TIME
+    return to_micros(text)
