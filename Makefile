@@ -1,0 +1,60 @@
+# One word per step. Each sets up .venv first, where it is missing or older than what it is made from.
+# Needs git, make and Python 3.11 or 3.12; everything else comes from PyPI, Java included.
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format bench lock clean
+
+help: ## list these words
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile
+
+demo: $(READY) ## the product at work: real flights, a real Airflow, a table and a picture
+	$(BIN)/python -m dags_examples.demo
+
+test: $(READY) ## every test
+	$(BIN)/python -m pytest tests
+
+lint: $(READY) ## ruff, the formatter and mypy, changing nothing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict airflow_dataflow_provider
+
+format: $(READY) ## let ruff fix and format what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY) ## measure against hand-written Spark
+	$(BIN)/python -m tests.benchmarks
+
+lock: $(READY) ## choose every version anew, from what pyproject.toml allows
+	$(BIN)/uv pip compile --quiet --upgrade --extra dev --python-version 3.11 --no-header --no-annotate \
+		--no-emit-index-url --no-emit-find-links pyproject.toml --output-file requirements.lock
+
+clean: ## remove what the other words made, except .venv
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+# The lock names every version, uv's too: pip is only needed to fetch uv, which is faster and shows its progress.
+$(READY): requirements.lock pyproject.toml
+	@python=; for candidate in $(PYTHON) python3.11 python3.12 python3; do \
+		if "$$candidate" -c '$(SUPPORTED)' 2>/dev/null; then python=$$candidate; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+		echo "No Python 3.11 or 3.12 found. Install one, or name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; \
+		exit 1; \
+	fi; \
+	if ! $(BIN)/python -c '$(SUPPORTED)' 2>/dev/null; then \
+		echo "Making $(VENV) with $$python"; \
+		"$$python" -m venv --clear $(VENV); \
+	fi
+	@echo "Installing what requirements.lock names (about 150 packages, Spark and Airflow among them)"
+	$(BIN)/python -m pip install --quiet "$$(grep '^uv==' requirements.lock)"
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --compile-bytecode -r requirements.lock
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --no-deps --editable .
+	@touch $@
