@@ -1,0 +1,57 @@
+"""Elements go in, panes come out (Dataflow Model, sections 2.2 and 2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from airflow_dataflow_provider.model.time import Micros
+from airflow_dataflow_provider.model.windows import Window
+
+Key = tuple[Any, ...]
+"""The values of the key columns, in the order in which the grouping names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One row of the input: its columns, when it happened, and when the source saw it."""
+
+    row: Mapping[str, Any]
+    event_time: Micros
+    arrival_time: Micros
+
+
+class PaneTiming(StrEnum):
+    """Where a pane stands relative to the ordinary watermark and its window's end."""
+
+    EARLY = "EARLY"
+    """Fired before ``W_100`` reached the end of the window."""
+    ON_TIME = "ON_TIME"
+    """The first firing after ``W_100`` reached the end of the window."""
+    LATE = "LATE"
+    """Every later firing."""
+    CORRECTION = "CORRECTION"
+    """Written by a recompute over what stood."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pane:
+    """One result for a key and window.
+
+    ``completeness`` is the share of the window's events, 0 to 1, that the watermark curve claimed at firing; ``watermark``
+    is ``W_100`` then. A retraction takes back exactly ``values``.
+    """
+
+    key: Key
+    window: Window
+    values: Mapping[str, Any]
+    timing: PaneTiming
+    index: int
+    is_first: bool
+    is_last: bool
+    is_retraction: bool
+    watermark: Micros
+    completeness: float
+    processing_time: Micros

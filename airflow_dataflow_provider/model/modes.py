@@ -1,0 +1,70 @@
+"""How one pipeline is run: FLIP-134's runtime modes, and boundedness of sources."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from airflow_dataflow_provider.model.errors import DefinitionError, SubmissionError
+
+
+class Boundedness(StrEnum):
+    """Whether a source ends."""
+
+    BOUNDED = "bounded"
+    UNBOUNDED = "unbounded"
+
+
+class RuntimeMode(StrEnum):
+    """Where the epochs come from; chosen at submission, never in the pipeline."""
+
+    BATCH = "batch"
+    """One epoch over what is there, then the end of input."""
+    MICRO_BATCH = "micro-batch"
+    """The epochs of the backlog that is there, then a last clock-only epoch; then it stops and keeps its state."""
+    STREAMING = "streaming"
+    """Epochs for ever, until it is asked to stop."""
+    AUTOMATIC = "automatic"
+    """BATCH when every source is bounded, STREAMING otherwise."""
+
+    @classmethod
+    def parse(cls, text: str) -> RuntimeMode:
+        """Read a mode as users write it (case and ``_``/``-`` do not matter).
+
+        Raises:
+            DefinitionError: ``SUBMIT_MODE``.
+        """
+        try:
+            return cls(text.strip().lower().replace("_", "-"))
+        except ValueError:
+            raise DefinitionError(
+                f"mode={text!r} is not a runtime mode",
+                todo=f"choose one of {', '.join(mode.value for mode in cls)}",
+                code="SUBMIT_MODE",
+            ) from None
+
+    def resolve(self, source: Boundedness, *, has_interval: bool) -> RuntimeMode:
+        """The mode that really runs.
+
+        Raises:
+            SubmissionError: ``SUBMIT_UNBOUNDED_BATCH`` for a batch over a source that never ends, without an interval;
+                ``SUBMIT_INTERVAL_MODE`` for an interval in a mode that follows its source instead.
+        """
+        mode = self
+        if mode is RuntimeMode.AUTOMATIC:
+            bounded = source is Boundedness.BOUNDED or has_interval
+            mode = RuntimeMode.BATCH if bounded else RuntimeMode.STREAMING
+        if mode is RuntimeMode.BATCH and source is Boundedness.UNBOUNDED and not has_interval:
+            raise SubmissionError(
+                "batch mode was asked for, but the source is unbounded",
+                why="a batch ends with its input, and this input never ends",
+                todo="give an interval (--from, --to), or choose micro-batch or streaming",
+                code="SUBMIT_UNBOUNDED_BATCH",
+            )
+        if mode is not RuntimeMode.BATCH and has_interval:
+            raise SubmissionError(
+                f"an interval was given, but mode {mode.value} has none",
+                why="micro-batch and streaming runs follow their source from where the state stands",
+                todo="drop --from and --to, or choose batch",
+                code="SUBMIT_INTERVAL_MODE",
+            )
+        return mode

@@ -1,0 +1,159 @@
+"""Sources: where elements come from, what their times are, and how the watermark is estimated from them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from zoneinfo import ZoneInfo
+
+from airflow_dataflow_provider.model.errors import DefinitionError
+from airflow_dataflow_provider.model.modes import Boundedness
+from airflow_dataflow_provider.model.time import Duration, Micros, duration, duration_text
+
+_DAY: Micros = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DelayWatermark:
+    """The watermark as frontier minus a quantile of the observed delay (DESIGN 3.5).
+
+    ``W_p`` is the frontier (how far, in arrival time, the source has been read) minus the ``p``-quantile of the delay
+    (arrival minus event time). The quantile is the largest over several horizons, so that the estimate follows a storm
+    within hours and forgets it after weeks.
+
+    Args:
+        plausible: a delay beyond this, either way, is a wrong clock: the element is processed, but moves no watermark.
+        horizons: how far back, in arrival time, the delays are remembered.
+        idle_after: once the source has had nothing new for this long (processing time), the frontier follows the clock.
+            None: the frontier waits for evidence, however long.
+    """
+
+    plausible: Micros
+    horizons: tuple[Micros, ...]
+    idle_after: Micros | None
+
+    def __init__(
+        self,
+        plausible: Duration = "30d",
+        horizons: tuple[Duration, ...] = ("3h", "12h", "3d", "14d"),
+        idle_after: Duration | None = None,
+    ) -> None:
+        object.__setattr__(self, "plausible", duration(plausible, what="DelayWatermark plausible"))
+        lengths = tuple(sorted(duration(horizon, what="DelayWatermark horizon") for horizon in horizons))
+        object.__setattr__(self, "horizons", lengths)
+        idle = None if idle_after is None else duration(idle_after, what="DelayWatermark idle_after")
+        object.__setattr__(self, "idle_after", idle)
+        if self.plausible <= 0 or not lengths or lengths[0] <= 0 or (idle is not None and idle <= 0):
+            raise DefinitionError("DelayWatermark needs positive durations", code="DEFINITION_WATERMARK")
+
+    def __repr__(self) -> str:
+        default, parts = DelayWatermark(), []
+        if self.plausible != default.plausible:
+            parts.append(f"plausible={duration_text(self.plausible)!r}")
+        if self.horizons != default.horizons:
+            parts.append(f"horizons={tuple(duration_text(horizon) for horizon in self.horizons)!r}")
+        if self.idle_after is not None:
+            parts.append(f"idle_after={duration_text(self.idle_after)!r}")
+        return f"DelayWatermark({', '.join(parts)})"
+
+
+class Source(ABC):
+    """Where elements come from. ``event_time`` names the column that says when each one happened."""
+
+    __slots__ = ()
+
+    event_time: str
+    arrival_time: str | None
+    watermark: DelayWatermark
+
+    @property
+    @abstractmethod
+    def boundedness(self) -> Boundedness:
+        """Whether the source ends."""
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the engine itself reads: the times."""
+        return (self.event_time,) if self.arrival_time is None else (self.event_time, self.arrival_time)
+
+
+FORMATS = ("parquet", "csv", "json")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Files(Source):
+    """Files below a path or matching a glob, each read once.
+
+    The files must be complete when they appear under a matching name (write elsewhere, then rename). Within a run they
+    are taken in the order of their modification time.
+
+    Args:
+        path: a folder or glob, on any file system that Spark reads.
+        event_time: the column that says when an element happened: a timestamp with a time zone, or ISO 8601 text with an
+            offset. Rows where it is null or unreadable go to the rejected output.
+        arrival_time: the column that says when the source saw the element; without one it is the processing time of the
+            epoch that reads it.
+        format: ``parquet``, ``csv`` (with a header) or ``json`` (one object a line); by default from the path's ending.
+        time_zone: the zone of timestamps that carry none, e.g. ``"UTC"``; without it such a column is refused.
+        continuous: True says that the folder never ends: a batch over all of it is refused.
+        watermark: how the watermark is estimated.
+        max_files_per_epoch: an upper bound on the files of one epoch, or None.
+        max_rejected_share: past this share of rejected rows (0 to 1) in an epoch the run fails. None: never.
+    """
+
+    path: str
+    event_time: str
+    arrival_time: str | None = None
+    format: str = ""
+    time_zone: str | None = None
+    continuous: bool = False
+    watermark: DelayWatermark = DelayWatermark()
+    max_files_per_epoch: int | None = None
+    max_rejected_share: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("path", "event_time"):
+            if not isinstance(getattr(self, name), str) or not getattr(self, name):
+                raise DefinitionError(f"Files needs a {name}, got {getattr(self, name)!r}", code="DEFINITION_SOURCE")
+        if not self.format:
+            object.__setattr__(self, "format", PurePosixPath(self.path).suffix.lstrip(".").lower() or "parquet")
+        if self.format == "jsonl":
+            object.__setattr__(self, "format", "json")
+        if self.format not in FORMATS:
+            raise DefinitionError(
+                f"Files format={self.format!r} is not known",
+                todo=f"choose one of {', '.join(FORMATS)} with format=",
+                code="DEFINITION_SOURCE",
+            )
+        if self.time_zone is not None:
+            _check_zone(self.time_zone)
+        if self.max_files_per_epoch is not None and self.max_files_per_epoch < 1:
+            raise DefinitionError("Files max_files_per_epoch must be at least 1", code="DEFINITION_SOURCE")
+        if self.max_rejected_share is not None and not 0 <= self.max_rejected_share <= 1:
+            raise DefinitionError("Files max_rejected_share must lie in 0 to 1", code="DEFINITION_SOURCE")
+
+    @property
+    def boundedness(self) -> Boundedness:
+        """What is there when a run begins is bounded, unless ``continuous`` says otherwise."""
+        return Boundedness.UNBOUNDED if self.continuous else Boundedness.BOUNDED
+
+    def __repr__(self) -> str:
+        default = Files("x.parquet", event_time="x")
+        parts = [repr(self.path), f"event_time={self.event_time!r}"]
+        if self.format != (PurePosixPath(self.path).suffix.lstrip(".").lower() or "parquet"):
+            parts.append(f"format={self.format!r}")
+        for name in (
+            "arrival_time", "time_zone", "continuous", "watermark", "max_files_per_epoch", "max_rejected_share",
+        ):  # fmt: skip
+            if getattr(self, name) != getattr(default, name):
+                parts.append(f"{name}={getattr(self, name)!r}")
+        return f"Files({', '.join(parts)})"
+
+
+def _check_zone(name: str) -> None:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise DefinitionError(
+            f"time_zone={name!r} is not a time zone", todo='use an IANA name such as "UTC"', code="DEFINITION_SOURCE"
+        ) from None
