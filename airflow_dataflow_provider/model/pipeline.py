@@ -192,7 +192,7 @@ class Pipeline:
         """The parts of the definition that stand in the state, as code; a state follows no change of them."""
         grouping = self.grouping
         return {
-            "source": repr(self.source),
+            "source": repr(self.source.identity()),
             "key": repr(grouping.key),
             "window": repr(grouping.window),
             "trigger": repr(grouping.trigger),

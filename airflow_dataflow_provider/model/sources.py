@@ -72,6 +72,10 @@ class Source(ABC):
     def boundedness(self) -> Boundedness:
         """Whether the source ends."""
 
+    @abstractmethod
+    def identity(self) -> Source:
+        """The source without its tuning: what a checkpoint depends on, and a state follows no change of."""
+
     def columns(self) -> tuple[str, ...]:
         """The columns that the engine itself reads: the times."""
         return (self.event_time,) if self.arrival_time is None else (self.event_time, self.arrival_time)
@@ -136,6 +140,10 @@ class Files(Source):
     def boundedness(self) -> Boundedness:
         """What is there when a run begins is bounded, unless ``continuous`` says otherwise."""
         return Boundedness.UNBOUNDED if self.continuous else Boundedness.BOUNDED
+
+    def identity(self) -> Files:
+        """The path, format and times; not the watermark's tuning nor the limits."""
+        return Files(self.path, self.event_time, self.arrival_time, self.format, self.time_zone)
 
     def __repr__(self) -> str:
         default = Files("x.parquet", event_time="x")
