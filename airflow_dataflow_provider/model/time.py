@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from fractions import Fraction
 from typing import Final
 
 import pendulum
@@ -45,7 +46,7 @@ def duration(value: Duration, *, what: str = "duration") -> Micros:
         DefinitionError: ``TIME_BAD_DURATION``, for anything else or for a fraction of a microsecond.
     """
     if isinstance(value, dt.timedelta):
-        return value // _MICROSECOND
+        return _whole_micros(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -53,9 +54,9 @@ def duration(value: Duration, *, what: str = "duration") -> Micros:
         sign, text = (-1, text[1:]) if text.startswith("-") else (1, text)
         parts = _DURATION_PART.findall(text)
         if parts and "".join(number + unit for number, unit in parts) == text:
-            total = sum(float(number) * _UNITS[unit.lower()] for number, unit in parts)
-            if total == int(total):
-                return sign * int(total)
+            total = sum((Fraction(number) * _UNITS[unit.lower()] for number, unit in parts), Fraction())
+            if total.denominator == 1:
+                return sign * total.numerator
     raise DefinitionError(
         f"{what}={value!r} is not a duration",
         todo='write for example "90s", "5m", "1h 30m", "1d", or a timedelta',
@@ -92,7 +93,12 @@ def to_micros(value: dt.datetime | str, *, what: str = "time") -> Micros:
             todo=_ISO_HINT,
             code="TIME_NAIVE",
         )
-    return (value - _EPOCH) // _MICROSECOND
+    return _whole_micros(dt.datetime.__sub__(value, _EPOCH))
+
+
+def _whole_micros(delta: dt.timedelta) -> Micros:
+    # The base class's own arithmetic: pendulum's subclasses take only each other as operands.
+    return dt.timedelta.__floordiv__(delta, _MICROSECOND)
 
 
 _ISO_HINT = 'give an offset, for example "2013-01-01T10:00:00Z" or "2013-01-01T05:00:00-05:00"'
@@ -119,7 +125,7 @@ def iso(micros: Micros) -> str:
     moment = to_datetime(micros)
     if moment is None:
         return "-inf" if micros < 0 else "+inf"
-    text = moment.strftime("%Y-%m-%dT%H:%M:%S")
+    text = f"{moment.year:04d}-{moment.strftime('%m-%dT%H:%M:%S')}"
     fraction = f".{moment.microsecond:06d}".rstrip("0") if moment.microsecond else ""
     return f"{text}{fraction}Z"
 

@@ -39,7 +39,7 @@ def percentile(value: float | str, *, what: str = "percentile") -> float:
 
 def percentile_text(value: float) -> str:
     """``97.0`` as ``"97"``, ``99.5`` as ``"99.5"``: the keys of every JSON document."""
-    return f"{value:g}"
+    return repr(float(value)).removesuffix(".0")
 
 
 @dataclass(frozen=True, slots=True)
