@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.combiners import Combiner
@@ -19,7 +18,7 @@ from airflow_dataflow_provider.model.watermarks import DEFAULT_PERCENTILES
 from airflow_dataflow_provider.model.windows import WindowStrategy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 RESERVED_COLUMNS = (
     "window_start", "window_end", "pane_timing", "pane_index", "pane_is_first", "pane_is_last", "pane_is_retraction",
@@ -40,7 +39,7 @@ class Grouping:
         trigger: when in processing time.
         refinement: how panes of one window relate.
         allowed_lateness: how long after its end, by ``W_100``, a window still takes elements; microseconds.
-        combiners: the aggregates by output name.
+        aggregates: output names with their combiners.
     """
 
     key: tuple[str, ...]
@@ -48,7 +47,12 @@ class Grouping:
     trigger: Trigger
     refinement: Refinement
     allowed_lateness: Micros
-    combiners: Mapping[str, Combiner]
+    aggregates: tuple[tuple[str, Combiner], ...]
+
+    @property
+    def combiners(self) -> dict[str, Combiner]:
+        """The aggregates by output name."""
+        return dict(self.aggregates)
 
     def input_columns(self) -> tuple[str, ...]:
         """The columns of the input that the grouping reads, each once."""
@@ -63,9 +67,6 @@ class Grouping:
             f"refinement={self.refinement!r}, allowed_lateness={duration_text(self.allowed_lateness)!r})"
             f".combine({aggregates})"
         )
-
-    def __hash__(self) -> int:
-        return hash(repr(self))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -247,6 +248,6 @@ class Grouped:
                 code="DEFINITION_COMBINER",
             )
         grouping = Grouping(
-            self.key, self.window, self.trigger, self.refinement, self.allowed_lateness, MappingProxyType(dict(combiners))
+            self.key, self.window, self.trigger, self.refinement, self.allowed_lateness, tuple(combiners.items())
         )
         return replace(self.pipeline, groupings=(*self.pipeline.groupings, grouping))
