@@ -1,0 +1,187 @@
+"""The arrows between the layers: who may import whom, inside functions too."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PACKAGE = "airflow_dataflow_provider"
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What one layer may import: layers of ours, and which heavy third parties.
+
+    Attributes:
+        ours: layers it may import anywhere.
+        ours_inside: layers it may import inside functions only.
+        outside: heavy third parties it may import anywhere.
+        inside: heavy third parties it may import inside functions only.
+    """
+
+    ours: frozenset[str]
+    ours_inside: frozenset[str] = frozenset()
+    outside: frozenset[str] = frozenset()
+    inside: frozenset[str] = frozenset()
+
+
+def names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+HEAVY = names("pyspark airflow polars numpy pyarrow pandas datasketches")
+"""Third parties that a layer must be allowed before it uses them."""
+
+COLUMNS = names("polars numpy pyarrow pandas datasketches")
+AIRFLOW_SIDE = Layer(
+    ours=names("model progress hooks operators sensors triggers links plugins"),
+    ours_inside=names("spark tables"),
+    outside=names("airflow"),
+    inside=COLUMNS | {"pyspark"},
+)
+LAYERS = {
+    "model": Layer(ours=names("")),
+    "reference": Layer(ours=names("model")),
+    "progress": Layer(ours=names("model")),
+    "spark": Layer(ours=names("model progress"), outside=COLUMNS | {"pyspark"}),
+    "tables": Layer(ours=names("model progress"), ours_inside=names("spark"), outside=COLUMNS, inside=names("pyspark")),
+    "testing": Layer(ours=names("model reference"), ours_inside=names("spark progress"), inside=COLUMNS | {"pyspark"}),
+    "hooks": AIRFLOW_SIDE,
+    "operators": AIRFLOW_SIDE,
+    "sensors": AIRFLOW_SIDE,
+    "triggers": AIRFLOW_SIDE,
+    "links": AIRFLOW_SIDE,
+    "plugins": AIRFLOW_SIDE,
+    # The top: the names that users import, what Airflow reads at start, and the command line.
+    "__init__": Layer(ours=names("model")),
+    "get_provider_info": Layer(ours=names("")),
+    "__main__": Layer(ours=names("model progress"), ours_inside=names("spark tables reference"), inside=COLUMNS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    module: str
+    line: int
+    in_function: bool
+
+
+def imports_of(source: str) -> Iterator[Import]:
+    """Every module that this source names in an import, or imports by name."""
+
+    def visit(node: ast.AST, in_function: bool) -> Iterator[Import]:
+        match node:
+            case ast.Import(names=aliases):
+                for alias in aliases:
+                    yield Import(alias.name, node.lineno, in_function)
+            case ast.ImportFrom(module=module, names=aliases):
+                # `from package import module` names the module only in its second half.
+                for alias in aliases:
+                    yield Import(f"{'.' * node.level}{module or ''}.{alias.name}", node.lineno, in_function)
+            case ast.Call(
+                func=ast.Attribute(attr="import_module") | ast.Name(id="import_module" | "__import__"),
+                args=[ast.Constant(value=str(module)), *_],
+            ):
+                yield Import(module, node.lineno, in_function)
+            case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
+                # Never runs: costs nothing. Layers still hold, as in a function.
+                for child in ast.iter_child_nodes(node):
+                    yield from visit(child, in_function=True)
+                return
+        inside = in_function or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, inside)
+
+    return visit(ast.parse(source), in_function=False)
+
+
+def violations(layer: str, source: str) -> list[str]:
+    """What this source imports and a module of this layer may not."""
+    may = LAYERS[layer]
+    found = []
+    for imported in imports_of(source):
+        first, *rest = imported.module.split(".")
+        if first == "":
+            found.append(f"line {imported.line}: a relative import hides its layer: {imported.module}")
+        elif first == PACKAGE:
+            target = rest[0] if rest else "__init__"
+            allowed = may.ours | {layer} | (may.ours_inside if imported.in_function else frozenset())
+            if target not in allowed and not target.startswith("__"):
+                found.append(f"line {imported.line}: {layer} may not import {target} here")
+        elif first in HEAVY:
+            allowed = may.outside | (may.inside if imported.in_function else frozenset())
+            if first not in allowed:
+                found.append(f"line {imported.line}: {layer} may not import {first} here")
+    return found
+
+
+def layer_of(path: Path) -> str:
+    """The folder below the package, or the module at its top."""
+    return path.relative_to(ROOT / PACKAGE).parts[0].removesuffix(".py")
+
+
+MODULES = sorted((ROOT / PACKAGE).rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT / PACKAGE)))
+def test_no_module_imports_against_the_arrows(path: Path) -> None:
+    layer = layer_of(path)
+    assert layer in LAYERS, f"{layer} is a new layer: say in LAYERS what it may import"
+    assert violations(layer, path.read_text()) == []
+
+
+@pytest.mark.parametrize("layer", ["", ".model", ".reference", ".progress", ".spark.java"])
+def test_what_every_process_imports_brings_nothing_heavy_along(layer: str) -> None:
+    code = f"import sys, {PACKAGE}{layer}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not HEAVY & set(loaded)
+
+
+def test_the_package_was_found() -> None:
+    assert {"model", "progress", "spark", "operators"} <= {layer_of(path) for path in MODULES}
+
+
+@pytest.mark.parametrize(
+    ("layer", "source"),
+    [
+        ("model", "import polars"),
+        ("model", "def f():\n    import numpy as np"),
+        ("model", f"from {PACKAGE}.progress import status"),
+        ("model", f"from {PACKAGE} import spark"),
+        ("progress", f"import {PACKAGE}.reference.interpreter"),
+        ("progress", f"def f():\n    from {PACKAGE}.spark.java import java_home"),
+        ("spark", "def f():\n    from airflow.sdk import DAG"),
+        ("spark", f"from {PACKAGE}.hooks.dataflow import DataflowHook"),
+        ("spark", "import importlib\nimportlib.import_module('airflow.models')"),
+        ("tables", "from pyspark.sql import SparkSession"),
+        ("operators", "from pyspark.sql import SparkSession"),
+        ("operators", "class C:\n    import polars"),
+        ("operators", f"from {PACKAGE}.spark.java import java_home"),
+        ("sensors", "try:\n    import pandas\nexcept ImportError:\n    pass"),
+        ("testing", "import pyspark"),
+        ("reference", "from .interpreter import run"),
+    ],
+)
+def test_an_import_against_an_arrow_is_found(layer: str, source: str) -> None:
+    assert len(violations(layer, source)) == 1
+
+
+@pytest.mark.parametrize(
+    ("layer", "source"),
+    [
+        ("operators", "def f():\n    from pyspark.sql import SparkSession"),
+        ("operators", f"class C:\n    def execute(self):\n        from {PACKAGE}.spark.java import java_home"),
+        ("hooks", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pyspark"),
+        ("model", f"from {PACKAGE}.model.time import Micros"),
+        ("spark", f"import polars\nfrom {PACKAGE}.progress.log import EpochLog"),
+    ],
+)
+def test_an_import_along_an_arrow_is_left_alone(layer: str, source: str) -> None:
+    assert violations(layer, source) == []
