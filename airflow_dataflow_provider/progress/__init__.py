@@ -1,0 +1,13 @@
+"""What a job tells the world: its watermarks, what it has done, who drives it, and what it is asked to do.
+
+A pipeline's *state URL* holds a few small JSON documents beside the engine's own files. They are append-only and
+readable by a human, and no reader ever sees half of one:
+
+* ``pipeline.json``: whose state this is (:mod:`.identity`);
+* ``owners/``: who drives the pipeline, with a fencing token and a heartbeat (:mod:`.owner`);
+* ``epochs/``: plan, prepared result and commit of every epoch (:mod:`.records`, :mod:`.log`);
+* ``requests/``: stop, drain, signal (:mod:`.requests`).
+
+:mod:`.status` reads all of them as one value, :mod:`.answer` turns that into *reached*, *not yet* or *never*. This
+package needs neither Spark nor Airflow, and both sides read and write it.
+"""

@@ -1,0 +1,180 @@
+"""The epoch log: what was planned, what came of it, what is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from airflow_dataflow_provider.model.errors import OwnershipError, StateError
+from airflow_dataflow_provider.progress.documents import load_document, parse_document
+from airflow_dataflow_provider.progress.numbered import NumberedFiles
+from airflow_dataflow_provider.progress.records import EpochPlan, EpochRecord, Prepared
+from airflow_dataflow_provider.progress.store import Store
+
+_PLAN: Final = "plan.json"
+_PREPARED: Final = "prepared.json"
+_COMMIT: Final = "commit.json"
+
+
+class EpochLog:
+    """The write-ahead log of one pipeline's epochs.
+
+    An epoch is *planned* (its clock is fixed), *prepared* (its result is fixed) and *committed* (it happened). A driver
+    that takes over after a crash finds the open plan and goes on from there: what is fixed stays fixed.
+
+    Guarantees:
+        Each of the three is written once; whoever comes second gets what stands. At most one epoch is open, and it is
+        the newest. Commits have no gaps, their totals add up, and their published watermarks never go back.
+
+    Costs:
+        :meth:`last_record` and :meth:`open_plan` list a thousand epochs or two, however long the log is. A driver's
+        own :meth:`plan`, :meth:`prepare` and :meth:`commit` list nothing after its first epoch.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._files = NumberedFiles(store, "epochs", digits=12)
+        self._last: EpochRecord | None = None  # the newest commit that this log wrote or read
+        self._newest_batch: int | None = None  # the newest Spark batch that has a plan; -1 if none has; None if unknown
+
+    def plan(self, plan: EpochPlan) -> EpochPlan:
+        """Fix what an epoch will do, before it does anything.
+
+        Returns:
+            The plan that stands: if this driver has planned the epoch already, that plan.
+
+        Raises:
+            OwnershipError: ``OWNER_FENCED``, if another driver has planned it.
+            StateError: ``STATE_EPOCH_OPEN``, if the epoch before it is not committed.
+        """
+        self._refuse_gap(plan.epoch, "planned")
+        path = self._files.path(plan.epoch, _PLAN)
+        standing = parse_document(
+            self._store, path, self._store.put_if_absent(path, plan.to_json()), EpochPlan.from_json
+        )
+        _refuse_other(standing, plan, "planned")
+        if standing.spark_batch is not None:
+            self._newest_batch = max(standing.spark_batch, -1 if self._newest_batch is None else self._newest_batch)
+        return standing
+
+    def prepare(self, prepared: Prepared) -> Prepared:
+        """Fix the result of an epoch, before any sink commits it.
+
+        Returns:
+            The result that stands: the first one, whichever driver prepared it. It is the one to commit.
+        """
+        path = self._files.path(prepared.epoch, _PREPARED)
+        return parse_document(
+            self._store, path, self._store.put_if_absent(path, prepared.to_json()), Prepared.from_json
+        )
+
+    def commit(self, record: EpochRecord) -> EpochRecord:
+        """Make an epoch happen. Running values of the record are filled in here.
+
+        Returns:
+            The record that stands: if this driver has committed the epoch already, that record.
+
+        Raises:
+            OwnershipError: ``OWNER_FENCED``, if another driver has committed it.
+            StateError: ``STATE_EPOCH_OPEN``, if the epoch before it is not committed.
+        """
+        last = self._refuse_gap(record.epoch, "committed")
+        path = self._files.path(record.epoch, _COMMIT)
+        document = self._store.put_if_absent(path, record.following(last).to_json())
+        standing = parse_document(self._store, path, document, EpochRecord.from_json)
+        _refuse_other(standing, record, "committed")
+        if last is None or last.epoch < standing.epoch:
+            self._last = standing
+        return standing
+
+    def planned(self, epoch: int) -> EpochPlan | None:
+        """The plan of an epoch."""
+        return load_document(self._store, self._files.path(epoch, _PLAN), EpochPlan.from_json)
+
+    def prepared(self, epoch: int) -> Prepared | None:
+        """The result of an epoch."""
+        return load_document(self._store, self._files.path(epoch, _PREPARED), Prepared.from_json)
+
+    def record(self, epoch: int) -> EpochRecord | None:
+        """The commit of an epoch."""
+        return load_document(self._store, self._files.path(epoch, _COMMIT), EpochRecord.from_json)
+
+    def last_record(self) -> EpochRecord | None:
+        """The newest commit; reads that one document."""
+        newest = next(self._files.newest_first(_COMMIT), None)
+        self._last = None if newest is None else self.record(newest[0])
+        return self._last
+
+    def records(self, since: int = 0) -> Iterator[EpochRecord]:
+        """The commits from epoch ``since`` up, oldest first, each read when it is asked for."""
+        for epoch, _ in self._files.oldest_first(_COMMIT, since=since):
+            record = self.record(epoch)
+            if record is not None:
+                yield record
+
+    def open_plan(self) -> EpochPlan | None:
+        """The plan that is not committed: what a driver has to finish before it does anything else.
+
+        Raises:
+            StateError: ``STATE_LOG_BROKEN``, if more than one epoch is open.
+        """
+        committed, opened = -1, []
+        for epoch, kind in self._files.newest_first(_PLAN, _COMMIT):
+            if kind == _COMMIT:
+                committed = epoch
+                break
+            opened.append(epoch)
+        opened = [epoch for epoch in opened if epoch != committed]
+        if len(opened) > 1:
+            raise StateError(
+                f"epochs {', '.join(map(str, reversed(opened)))} of {self._store.url} are planned and not committed",
+                why="only the newest may be open: a commit is missing, and a replay would not give the same panes",
+                todo="restore the missing commits, or start anew at another state URL",
+                code="STATE_LOG_BROKEN",
+            )
+        return self.planned(opened[0]) if opened else None
+
+    def plan_for_batch(self, spark_batch: int) -> EpochPlan | None:
+        """The plan that took a Spark batch, if there is one: Spark hands a batch out again after a crash.
+
+        Looks from the newest plan down, and no further than the Spark batch before. Batches newer than every planned
+        one, which is all of them in an undisturbed run, cost nothing.
+        """
+        if self._newest_batch is not None and spark_batch > self._newest_batch:
+            return None
+        newest = -1
+        for epoch, _ in self._files.newest_first(_PLAN):
+            plan = self.planned(epoch)
+            if plan is None or plan.spark_batch is None:
+                continue
+            newest = max(newest, plan.spark_batch)
+            if plan.spark_batch <= spark_batch:
+                self._newest_batch = newest
+                return plan if plan.spark_batch == spark_batch else None
+        self._newest_batch = newest
+        return None
+
+    def _refuse_gap(self, epoch: int, what: str) -> EpochRecord | None:
+        """The newest commit, once it is sure that ``epoch`` may follow it."""
+        last = self._last if self._last is not None and self._last.epoch == epoch - 1 else self.last_record()
+        opened = self.open_plan() if last is None else None
+        newest = last.epoch if last is not None else epoch - 1 if opened is None else opened.epoch - 1
+        if epoch > newest + 1:
+            raise StateError(
+                f"epoch {epoch} of {self._store.url} cannot be {what}: epoch {newest + 1} is not committed",
+                why="only the newest epoch may be open, so that a replay finds what it has to repeat",
+                todo=f"finish epoch {newest + 1} first (EpochLog.open_plan gives its plan)",
+                code="STATE_EPOCH_OPEN",
+            )
+        return last
+
+
+def _refuse_other(standing: EpochPlan | EpochRecord, ours: EpochPlan | EpochRecord, what: str) -> None:
+    if standing.token != ours.token:
+        raise OwnershipError(
+            f"epoch {ours.epoch} was already {what} by claim {standing.token} (run {standing.run_id}), "
+            f"claim {ours.token} (run {ours.run_id}) cannot do it again",
+            why="two drivers worked on this pipeline at the same time",
+            todo="end this driver; the next run goes on after the last committed epoch",
+            code="OWNER_FENCED",
+        )

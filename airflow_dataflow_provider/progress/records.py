@@ -1,0 +1,311 @@
+"""What an epoch leaves behind: its plan, its prepared result and its commit.
+
+All times are UTC microseconds inside and ISO 8601 in the documents, all counts are of rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args
+
+from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.time import Micros, from_iso, iso
+from airflow_dataflow_provider.model.watermarks import WatermarkCurve
+from airflow_dataflow_provider.progress.documents import from_optional_iso, optional_iso
+from airflow_dataflow_provider.progress.store import Json
+
+Interval = tuple[Micros, Micros]
+"""A span of event time, ``[start, end)``."""
+
+EpochKind = Literal["data", "clock", "end_of_input", "interval"]
+"""Rows of a stream; the clock alone; the end of a bounded input; one batch over an interval."""
+
+MODES: Final = ("batch", "micro-batch", "streaming")
+"""The runtime modes, as the documents and the command line spell them."""
+
+
+def check_mode(mode: str) -> None:
+    """Refuse what is no runtime mode (``STATE_BAD_RECORD``)."""
+    if mode not in MODES:
+        raise bad_record(f"mode {mode!r} is none of {', '.join(MODES)}")
+
+
+def bad_record(problem: str) -> StateError:
+    """A value that no record may hold: always a mistake of the writer."""
+    return StateError(problem, why="readers rely on it", todo="report it", code="STATE_BAD_RECORD")
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """Rows read, and of these the late, the expired (late beyond the allowed lateness) and the rejected ones."""
+
+    read: int = 0
+    late: int = 0
+    expired: int = 0
+    rejected: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.read, self.late, self.expired, self.rejected) < 0:
+            raise bad_record(f"{self!r}: a count of rows is negative")
+
+    def __add__(self, other: RowCounts) -> RowCounts:
+        return RowCounts(
+            self.read + other.read,
+            self.late + other.late,
+            self.expired + other.expired,
+            self.rejected + other.rejected,
+        )
+
+    def to_json(self) -> Json:
+        """``{"in": ..., "late": ..., "expired": ..., "rejected": ...}``."""
+        return {"in": self.read, "late": self.late, "expired": self.expired, "rejected": self.rejected}
+
+    @classmethod
+    def from_json(cls, document: Json) -> RowCounts:
+        """Read back :meth:`to_json`."""
+        return cls(document["in"], document["late"], document["expired"], document["rejected"])
+
+
+@dataclass(frozen=True, slots=True)
+class EpochPlan:
+    """What an epoch will do, written before anything of it runs, so that a replay does the same.
+
+    Args:
+        epoch: the number of the epoch, consecutive within a state.
+        kind: where the epoch comes from.
+        spark_batch: the Spark batch whose rows it takes, None where Spark has no part in it.
+        token: the claim of the driver that planned it.
+        run_id: that driver's run.
+        mode: the runtime mode of the run.
+        clock: what its triggers will look at.
+        planned_at: processing time of the plan.
+        interval: the span of an ``interval`` epoch, None for all others.
+        details: whatever else the engine must find again; JSON.
+    """
+
+    epoch: int
+    kind: EpochKind
+    spark_batch: int | None
+    token: int
+    run_id: str
+    mode: str
+    clock: Clock
+    planned_at: Micros
+    interval: Interval | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check(self.epoch, self.kind, self.mode, self.interval)
+
+    def to_json(self) -> Json:
+        """The document of the plan."""
+        return {
+            "epoch": self.epoch,
+            "kind": self.kind,
+            "spark_batch": self.spark_batch,
+            "token": self.token,
+            "run_id": self.run_id,
+            "mode": self.mode,
+            "clock": _clock_to_json(self.clock),
+            "planned_at": iso(self.planned_at),
+            "interval": _interval_to_json(self.interval),
+            "details": dict(self.details),
+        }
+
+    @classmethod
+    def from_json(cls, document: Json) -> EpochPlan:
+        """Read back :meth:`to_json`."""
+        return cls(
+            epoch=document["epoch"],
+            kind=document["kind"],
+            spark_batch=document["spark_batch"],
+            token=document["token"],
+            run_id=document["run_id"],
+            mode=document["mode"],
+            clock=_clock_from_json(document["clock"]),
+            planned_at=from_iso(document["planned_at"]),
+            interval=_interval_from_json(document["interval"]),
+            details=document["details"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The engine's result of an epoch, fixed before any sink commits; ``details`` are the engine's own JSON."""
+
+    epoch: int
+    token: int
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> Json:
+        """The document of the result."""
+        return {"epoch": self.epoch, "token": self.token, "details": dict(self.details)}
+
+    @classmethod
+    def from_json(cls, document: Json) -> Prepared:
+        """Read back :meth:`to_json`."""
+        return cls(document["epoch"], document["token"], document["details"])
+
+
+@dataclass(frozen=True, slots=True)
+class EpochRecord:
+    """What an epoch did. Its document is the commit: the epoch happened if, and only if, it exists.
+
+    Args:
+        epoch, kind, mode, run_id, spark_batch, interval: as in :class:`EpochPlan`.
+        token: the claim of the driver that committed it.
+        clock: what fired the panes; at the end of input every watermark in it is ``+inf``.
+        published: the estimated curve that the world is told; never goes back from one stream epoch to the next.
+        end_of_input: whether nothing more will come.
+        rows: the rows of this epoch.
+        panes: the panes fired by it.
+        frontier: how far, in arrival time, the source was read; None where the source cannot say.
+        backlog: rows (or splits) known to wait; None where the source cannot say.
+        started_at, finished_at: processing time.
+        claimable: the greatest percentile that the estimator of ``published`` can claim; 0 if none.
+        details: whatever else the engine must find again; JSON.
+        totals, panes_total: ``rows`` and ``panes`` summed from the first epoch to this one.
+        told: ``published`` of the newest epoch up to this one that is not an interval's; None if there is none.
+        covered_until: the greatest end of the intervals up to this epoch; None if there is none.
+
+    The last four are running values, so that one record tells the state of the pipeline. :meth:`following` fills them.
+    """
+
+    epoch: int
+    kind: EpochKind
+    mode: str
+    run_id: str
+    token: int
+    spark_batch: int | None
+    clock: Clock
+    published: WatermarkCurve
+    end_of_input: bool
+    rows: RowCounts
+    panes: int
+    frontier: Micros | None
+    backlog: int | None
+    interval: Interval | None
+    started_at: Micros
+    finished_at: Micros
+    details: Mapping[str, Any] = field(default_factory=dict)
+    claimable: float = 100.0
+    totals: RowCounts = RowCounts()
+    panes_total: int = 0
+    told: WatermarkCurve | None = None
+    covered_until: Micros | None = None
+
+    def __post_init__(self) -> None:
+        _check(self.epoch, self.kind, self.mode, self.interval)
+        if self.panes < 0 or (self.backlog is not None and self.backlog < 0):
+            raise bad_record(f"epoch {self.epoch}: a count is negative")
+        if not 0 <= self.claimable <= 100:
+            raise bad_record(f"epoch {self.epoch}: claimable={self.claimable!r} is no percentile")
+
+    def following(self, previous: EpochRecord | None) -> EpochRecord:
+        """This record with its running values, given the record of the epoch before it (None for the first).
+
+        ``published`` is raised to what was told before, where it would go back.
+        """
+        told = None if previous is None else previous.told
+        published, covered = self.published, None if previous is None else previous.covered_until
+        if self.interval is None:
+            told = published = published if told is None else published.raised_to(told)
+        else:
+            covered = self.interval[1] if covered is None else max(covered, self.interval[1])
+        return dataclasses.replace(
+            self,
+            published=published,
+            totals=self.rows if previous is None else previous.totals + self.rows,
+            panes_total=self.panes + (0 if previous is None else previous.panes_total),
+            told=told,
+            covered_until=covered,
+        )
+
+    def to_json(self) -> Json:
+        """The document of the commit."""
+        return {
+            "epoch": self.epoch,
+            "kind": self.kind,
+            "mode": self.mode,
+            "run_id": self.run_id,
+            "token": self.token,
+            "spark_batch": self.spark_batch,
+            "clock": _clock_to_json(self.clock),
+            "published": self.published.to_json(),
+            "claimable": self.claimable,
+            "end_of_input": self.end_of_input,
+            "rows": self.rows.to_json(),
+            "panes": self.panes,
+            "frontier": optional_iso(self.frontier),
+            "backlog": self.backlog,
+            "interval": _interval_to_json(self.interval),
+            "started_at": iso(self.started_at),
+            "finished_at": iso(self.finished_at),
+            "running": {
+                "rows": self.totals.to_json(),
+                "panes": self.panes_total,
+                "watermarks": None if self.told is None else self.told.to_json(),
+                "covered_until": optional_iso(self.covered_until),
+            },
+            "details": dict(self.details),
+        }
+
+    @classmethod
+    def from_json(cls, document: Json) -> EpochRecord:
+        """Read back :meth:`to_json`."""
+        running = document["running"]
+        return cls(
+            epoch=document["epoch"],
+            kind=document["kind"],
+            mode=document["mode"],
+            run_id=document["run_id"],
+            token=document["token"],
+            spark_batch=document["spark_batch"],
+            clock=_clock_from_json(document["clock"]),
+            published=WatermarkCurve.from_json(document["published"]),
+            claimable=document["claimable"],
+            end_of_input=document["end_of_input"],
+            rows=RowCounts.from_json(document["rows"]),
+            panes=document["panes"],
+            frontier=from_optional_iso(document["frontier"]),
+            backlog=document["backlog"],
+            interval=_interval_from_json(document["interval"]),
+            started_at=from_iso(document["started_at"]),
+            finished_at=from_iso(document["finished_at"]),
+            details=document["details"],
+            totals=RowCounts.from_json(running["rows"]),
+            panes_total=running["panes"],
+            told=None if running["watermarks"] is None else WatermarkCurve.from_json(running["watermarks"]),
+            covered_until=from_optional_iso(running["covered_until"]),
+        )
+
+
+def _check(epoch: int, kind: str, mode: str, interval: Interval | None) -> None:
+    if epoch < 0:
+        raise bad_record(f"epoch {epoch} is negative")
+    if kind not in get_args(EpochKind):
+        raise bad_record(f"epoch {epoch}: kind {kind!r} is none of {', '.join(get_args(EpochKind))}")
+    check_mode(mode)
+    if (kind == "interval") != (interval is not None):
+        raise bad_record(f"epoch {epoch}: an interval epoch, and no other, has an interval")
+    if interval is not None and interval[0] >= interval[1]:
+        raise bad_record(f"epoch {epoch}: the interval [{iso(interval[0])}, {iso(interval[1])}) is empty")
+
+
+def _clock_to_json(clock: Clock) -> Json:
+    return {"processing_time": iso(clock.processing_time), "watermarks": clock.watermarks.to_json()}
+
+
+def _clock_from_json(document: Json) -> Clock:
+    return Clock(from_iso(document["processing_time"]), WatermarkCurve.from_json(document["watermarks"]))
+
+
+def _interval_to_json(interval: Interval | None) -> list[str] | None:
+    return None if interval is None else [iso(interval[0]), iso(interval[1])]
+
+
+def _interval_from_json(document: list[str] | None) -> Interval | None:
+    return None if document is None else (from_iso(document[0]), from_iso(document[1]))

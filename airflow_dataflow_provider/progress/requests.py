@@ -1,0 +1,156 @@
+"""What a driver is asked to do from outside: stop, drain, take a signal."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from airflow_dataflow_provider.model.errors import OwnershipError, StateError
+from airflow_dataflow_provider.model.time import Micros, from_iso, iso, to_datetime
+from airflow_dataflow_provider.progress import identity
+from airflow_dataflow_provider.progress.documents import load_document
+from airflow_dataflow_provider.progress.owner import present_owner
+from airflow_dataflow_provider.progress.records import bad_record
+from airflow_dataflow_provider.progress.store import Json, Store
+
+RequestKind = Literal["stop", "drain", "signal"]
+"""End after the present epoch and keep the state; fire every open window and end; raise a named signal."""
+
+_FOLDER: Final = "requests"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request to a pipeline's driver.
+
+    Args:
+        id: unique, and sorts by time.
+        kind: what is asked for.
+        signal: the name of the signal, None for all other kinds.
+        addressed_to: the claim that is asked to end (0: there was none), None for a signal, which any driver takes.
+        requested_at: when it was asked, by the asker's clock.
+    """
+
+    id: str
+    kind: RequestKind
+    signal: str | None
+    addressed_to: int | None
+    requested_at: Micros
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(RequestKind):
+            raise bad_record(f"request {self.id}: kind {self.kind!r} is none of {', '.join(get_args(RequestKind))}")
+        if (self.kind == "signal") != bool(self.signal) or (self.kind == "signal") != (self.addressed_to is None):
+            raise bad_record(f"request {self.id}: a signal, and nothing else, has a name and no address")
+
+    def to_json(self) -> Json:
+        """The document of the request."""
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "signal": self.signal,
+            "addressed_to": self.addressed_to,
+            "requested_at": iso(self.requested_at),
+        }
+
+    @classmethod
+    def from_json(cls, document: Json) -> Request:
+        """Read back :meth:`to_json`."""
+        return cls(
+            id=document["id"],
+            kind=document["kind"],
+            signal=document["signal"],
+            addressed_to=document["addressed_to"],
+            requested_at=from_iso(document["requested_at"]),
+        )
+
+
+def request_stop(store: Store, now: Micros, drain: bool = False) -> Request:
+    """Ask the present driver to end after its epoch; with ``drain``, to fire every open window first.
+
+    The request is addressed to the newest claim: a driver that starts later is not stopped by it.
+
+    Raises:
+        StateError: ``STATE_ABSENT``, if there is no pipeline here.
+    """
+    _require_pipeline(store)
+    owner = present_owner(store)
+    kind: RequestKind = "drain" if drain else "stop"
+    return _put(store, Request(_new_id(now), kind, None, 0 if owner is None else owner.token, now))
+
+
+def request_signal(store: Store, name: str, now: Micros) -> Request:
+    """Raise a named signal: the driver takes it with its next epoch, or the next driver does.
+
+    Raises:
+        StateError: ``STATE_ABSENT``, if there is no pipeline here.
+    """
+    _require_pipeline(store)
+    return _put(store, Request(_new_id(now), "signal", name, None, now))
+
+
+def pending(store: Store, *, token: int | None = None) -> list[Request]:
+    """The requests that no driver has taken, oldest first.
+
+    Args:
+        store: the pipeline's state.
+        token: the claim that asks; by default the newest. What is addressed to another is left out.
+    """
+    names = store.list(_FOLDER)
+    done = {name.removesuffix(".done.json") for name in names if name.endswith(".done.json")}
+    ids = [name.removesuffix(".json") for name in names if not name.endswith(".done.json")]
+    found = [
+        load_document(store, f"{_FOLDER}/{request}.json", Request.from_json) for request in ids if request not in done
+    ]
+    if not found:
+        return []
+    if token is None:
+        owner = present_owner(store)
+        token = 0 if owner is None else owner.token
+    return [request for request in found if request is not None and request.addressed_to in {None, token}]
+
+
+def acknowledge(store: Store, request: Request, now: Micros, by_token: int) -> None:
+    """Say that a driver has taken a request, once what it asks for cannot be forgotten any more.
+
+    Doing it again changes nothing.
+
+    Raises:
+        OwnershipError: ``OWNER_FENCED``, if the request is addressed to another driver.
+    """
+    if request.addressed_to not in {None, by_token}:
+        raise OwnershipError(
+            f"{request.kind} request {request.id} is addressed to claim {request.addressed_to}, not to {by_token}",
+            why="a driver that takes another's request would hide it from the one that is asked",
+            todo="take only what requests.pending gives for the driver's own token",
+            code="OWNER_FENCED",
+        )
+    store.put_if_absent(f"{_FOLDER}/{request.id}.done.json", {"id": request.id, "at": iso(now), "token": by_token})
+
+
+def _put(store: Store, request: Request) -> Request:
+    store.put_if_absent(f"{_FOLDER}/{request.id}.json", request.to_json())
+    return request
+
+
+def _new_id(now: Micros) -> str:
+    moment = to_datetime(now)
+    if moment is None:
+        raise bad_record(f"a request cannot be made at {iso(now)}")
+    return f"{moment:%Y%m%dT%H%M%S%fZ}-{uuid.uuid4().hex[:8]}"
+
+
+def _require_pipeline(store: Store) -> None:
+    if identity.load(store) is None:
+        raise absent(store)
+
+
+def absent(store: Store) -> StateError:
+    """There is no pipeline at this URL."""
+    return StateError(
+        f"there is no pipeline state at {store.url}",
+        why="no run has started there yet, or the URL is another's",
+        todo="check the URL, or start the pipeline once",
+        code="STATE_ABSENT",
+    )

@@ -1,0 +1,164 @@
+"""The state of a pipeline as one value, for people, sensors and machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, iso
+from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve, percentile_text
+from airflow_dataflow_provider.progress import identity
+from airflow_dataflow_provider.progress.documents import optional_iso
+from airflow_dataflow_provider.progress.log import EpochLog
+from airflow_dataflow_provider.progress.owner import OwnerInfo, present_owner
+from airflow_dataflow_provider.progress.records import EpochRecord, Interval, RowCounts
+from airflow_dataflow_provider.progress.requests import absent
+from airflow_dataflow_provider.progress.store import Json, Store
+from airflow_dataflow_provider.progress.wall import wall_clock
+
+PipelineState = Literal["never_ran", "starting", "running", "stopped", "completed", "failed", "lost"]
+"""``lost``: the driver did not say goodbye, and is gone or silent. ``completed``: the last run, a batch, finished."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a pipeline has told the world so far.
+
+    Args:
+        state_url: where it was read.
+        pipeline: the pipeline's name.
+        fingerprint: of the definition that the state was made for.
+        mode: the runtime mode of the last run; None if it never ran.
+        state: what becomes of the pipeline just now.
+        epoch: the last committed epoch; None if there is none.
+        watermarks: the published curve; where only intervals were run, the latest end of these at every percentile.
+        claimable: the greatest percentile that the estimator can claim.
+        end_of_input: whether the last epoch reached it.
+        interval: the interval of the last epoch; None if it was no interval's.
+        rows: the rows of all epochs.
+        panes: the panes of all epochs.
+        owner: the last driver; None if it never ran.
+        frontier: how far, in arrival time, the source was read.
+        backlog: rows (or splits) known to wait.
+        lag: processing time minus ``W_100`` at the last epoch, in microseconds; None while the watermark is infinite.
+        updated_at: the time of the newest thing told.
+        detail: more about the state, for people.
+    """
+
+    state_url: str
+    pipeline: str
+    fingerprint: str
+    mode: str | None
+    state: PipelineState
+    epoch: int | None
+    watermarks: WatermarkCurve
+    claimable: float
+    end_of_input: bool
+    interval: Interval | None
+    rows: RowCounts
+    panes: int
+    owner: OwnerInfo | None
+    frontier: Micros | None
+    backlog: int | None
+    lag: Micros | None
+    updated_at: Micros
+    detail: str
+
+    def to_json(self) -> Json:
+        """One JSON object; times are ISO 8601, or null while nothing is known, or ``"+inf"``."""
+        return {
+            "pipeline": self.pipeline,
+            "state_url": self.state_url,
+            "fingerprint": self.fingerprint,
+            "mode": self.mode,
+            "state": self.state,
+            "detail": self.detail,
+            "epoch": self.epoch,
+            "watermarks": {
+                percentile_text(share): None if time == MIN_TIME else iso(time) for share, time in self.watermarks
+            },
+            "claimable": self.claimable,
+            "end_of_input": self.end_of_input,
+            "interval": None if self.interval is None else [iso(bound) for bound in self.interval],
+            "rows": self.rows.to_json(),
+            "panes": self.panes,
+            "frontier": optional_iso(self.frontier),
+            "backlog": self.backlog,
+            "lag_seconds": None if self.lag is None else self.lag / 1_000_000,
+            "owner": None if self.owner is None else self.owner.to_json(),
+            "updated_at": iso(self.updated_at),
+        }
+
+
+def read_status(url: str, *, now: Micros | None = None) -> Status:
+    """Read the state of the pipeline at a state URL.
+
+    Args:
+        url: the state URL.
+        now: processing time, against which heartbeats are held; by default the wall clock's.
+
+    Raises:
+        StateError: ``STATE_ABSENT``, if there is no pipeline; ``STATE_FORMAT``, ``STATE_UNREADABLE``,
+            ``STATE_FILESYSTEM``.
+
+    Costs:
+        A handful of small reads and listings, however long the pipeline has run.
+    """
+    store = Store.open(url)
+    pipeline = identity.load(store)
+    if pipeline is None:
+        raise absent(store)
+    owner = present_owner(store)  # before the last record: a driver commits first and says goodbye then
+    last = EpochLog(store).last_record()
+    watermarks = _watermarks(last)
+    times = [pipeline.created_at]
+    if owner is not None:
+        times.append(owner.heartbeat_at)
+    if last is not None:
+        times.append(last.finished_at)
+    return Status(
+        state_url=store.url,
+        pipeline=pipeline.name,
+        fingerprint=pipeline.fingerprint,
+        mode=owner.mode if owner is not None else last.mode if last is not None else None,
+        state=_state(owner, last, wall_clock() if now is None else now),
+        epoch=None if last is None else last.epoch,
+        watermarks=watermarks,
+        claimable=100.0 if last is None else last.claimable,
+        end_of_input=last is not None and last.end_of_input,
+        interval=None if last is None else last.interval,
+        rows=RowCounts() if last is None else last.totals,
+        panes=0 if last is None else last.panes_total,
+        owner=owner,
+        frontier=None if last is None else last.frontier,
+        backlog=None if last is None else last.backlog,
+        lag=None if last is None else _lag(last.clock.processing_time, watermarks.at(100)),
+        updated_at=max(times),
+        detail="" if owner is None else owner.detail,
+    )
+
+
+def _watermarks(last: EpochRecord | None) -> WatermarkCurve:
+    if last is None:
+        return NOTHING_KNOWN
+    if last.told is not None:
+        return last.told
+    return NOTHING_KNOWN if last.covered_until is None else WatermarkCurve.flat(last.covered_until)
+
+
+def _state(owner: OwnerInfo | None, last: EpochRecord | None, now: Micros) -> PipelineState:
+    if owner is None:
+        return "never_ran" if last is None else "stopped"
+    liveness = owner.liveness(now)
+    if liveness == "alive":
+        return "starting" if owner.state == "starting" else "running"
+    if owner.state in {"failed", "fenced"}:
+        return "failed"
+    # The commit is what completes a batch: one that fell over between it and its goodbye has completed all the same.
+    if last is not None and last.mode == "batch" and last.end_of_input and last.run_id == owner.run_id:
+        return "completed"
+    return "stopped" if liveness == "released" else "lost"
+
+
+def _lag(processing_time: Micros, watermark: Micros) -> Micros | None:
+    return processing_time - watermark if MIN_TIME < watermark < MAX_TIME else None
