@@ -21,9 +21,11 @@ test: $(READY) ## every test
 	$(BIN)/python -m pytest tests
 
 lint: $(READY) ## ruff, the formatter and mypy, changing nothing
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict airflow_dataflow_provider
+	@status=0; \
+	for check in "ruff check ." "ruff format --check ." "mypy --strict airflow_dataflow_provider"; do \
+		echo "$(BIN)/$$check"; $(BIN)/$$check || status=1; \
+	done; \
+	exit $$status
 
 format: $(READY) ## let ruff fix and format what it can
 	$(BIN)/ruff check --fix .
