@@ -1,0 +1,1 @@
+"""What users test their own pipelines with: a hand-driven clock, pane assertions, hypothesis strategies."""

@@ -1,0 +1,181 @@
+"""A stream driven by hand: the test says what arrives, and where the clocks stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.elements import Element, Pane
+from airflow_dataflow_provider.model.errors import DefinitionError
+from airflow_dataflow_provider.model.pipeline import Pipeline
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, iso, to_datetime
+from airflow_dataflow_provider.model.watermarks import WatermarkCurve, percentile_text
+from airflow_dataflow_provider.model.watermarks import percentile as checked_percentile
+from airflow_dataflow_provider.reference.interpreter import Epoch
+from airflow_dataflow_provider.testing.engines import engine_named
+from airflow_dataflow_provider.testing.times import DEFAULT_DAY, Moment, moment, start_of
+
+Row = tuple[Any, Any, Moment] | Mapping[str, Any]
+"""``(key, value, event_time)``, the key a tuple if it has several columns; or every column that is read, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestStream:
+    """A script of elements and clocks for one pipeline.
+
+    Each step gives a new stream::
+
+        panes = (
+            TestStream(pipeline)
+            .advance_processing_time("12:05:19")
+            .add(("k", 5, "12:00:26"))
+            .advance_watermark("12:02")
+            .end_of_input()
+            .run()
+        )
+
+    What is added in a row is one epoch, at the clocks as they stand. A step that moves a clock is an epoch of its own,
+    without elements, evaluated before anything that follows. Processing time begins at midnight of ``day``, and every
+    watermark at minus infinity.
+
+    Args:
+        pipeline: what is tested.
+        day: the UTC day of times that are written as times of day.
+        script: the epochs so far.
+
+    Raises:
+        DefinitionError: ``DEFINITION_INCOMPLETE`` for a pipeline that computes nothing, ``TIME_UNPARSABLE`` for a day.
+    """
+
+    __test__: ClassVar[bool] = False  # to pytest, the name looks like a class of tests
+
+    pipeline: Pipeline
+    day: str = field(default=DEFAULT_DAY, kw_only=True)
+    script: tuple[Epoch, ...] = field(default=(), kw_only=True, repr=False)
+
+    def __post_init__(self) -> None:
+        _ = self.clock, self.pipeline.grouping  # each refuses what cannot be used
+
+    @property
+    def clock(self) -> Clock:
+        """Where the clocks stand."""
+        if self.script:
+            return self.script[-1].clock
+        return Clock(start_of(self.day), WatermarkCurve.flat(MIN_TIME, self.pipeline.percentiles()))
+
+    def advance_processing_time(self, to: Moment) -> TestStream:
+        """Move processing time.
+
+        Raises:
+            DefinitionError: ``TIME_BACKWARDS``, or ``TIME_*`` for what is no time.
+        """
+        time = moment(to, day=self.day, what="processing time")
+        _check_forward("processing time", self.clock.processing_time, time)
+        return self._then(Epoch(replace(self.clock, processing_time=time)))
+
+    def advance_watermark(self, to: Moment, percentile: float = 100) -> TestStream:
+        """Raise the watermark of a percentile, and those of lower ones that are behind it.
+
+        Raises:
+            DefinitionError: ``TIME_BACKWARDS``, ``DEFINITION_PERCENTILE``, or ``TIME_*`` for what is no time.
+        """
+        share = checked_percentile(percentile)
+        time = moment(to, day=self.day, what="watermark")
+        watermarks = self.clock.watermarks
+        _check_forward(f"the watermark of percentile {percentile_text(share)}", watermarks.at(share), time)
+        risen = WatermarkCurve.flat(time) if share == 100 else WatermarkCurve(((share, time), (100.0, MIN_TIME)))
+        return self._then(Epoch(replace(self.clock, watermarks=watermarks.raised_to(risen))))
+
+    def end_of_input(self) -> TestStream:
+        """Say that all has been seen: every watermark at plus infinity, every window complete and expired."""
+        everything = WatermarkCurve.flat(MAX_TIME, self.clock.watermarks.percentiles)
+        return self._then(Epoch(replace(self.clock, watermarks=everything)))
+
+    def add(self, *rows: Row) -> TestStream:
+        """Let elements arrive, in this order, at the processing time as it stands.
+
+        Raises:
+            DefinitionError: ``DEFINITION_TEST_ELEMENT`` for a row that lacks a column or could mean several things, or
+                that comes after the end of input; ``TIME_*`` for an event time that is none.
+        """
+        if not rows:
+            return self
+        if self.clock.watermark == MAX_TIME:
+            raise DefinitionError(
+                "elements are added after the end of input",
+                why="the watermark has said that all has been seen: none of them can be part of a pane",
+                todo="add them before end_of_input()",
+                code="DEFINITION_TEST_ELEMENT",
+            )
+        elements = tuple(self._element(row) for row in rows)
+        if self.script and self.script[-1].elements:
+            *before, open_epoch = self.script
+            return replace(self, script=(*before, Epoch(self.clock, open_epoch.elements + elements)))
+        return self._then(Epoch(self.clock, elements))
+
+    def epochs(self) -> tuple[Epoch, ...]:
+        """The script, as an engine takes it."""
+        return self.script
+
+    def run(self, engine: str = "reference") -> list[Pane]:
+        """Every pane, in the order in which it was published.
+
+        Raises:
+            SubmissionError: ``ENGINE_UNKNOWN``.
+        """
+        return engine_named(engine)(self.pipeline, self.epochs())
+
+    def _then(self, epoch: Epoch) -> TestStream:
+        return replace(self, script=(*self.script, epoch))
+
+    def _element(self, given: Row) -> Element:
+        source = self.pipeline.source
+        row = dict(given) if isinstance(given, Mapping) else self._row_of(given)
+        arrival_time = self.clock.processing_time
+        if source.arrival_time is not None:
+            row.setdefault(source.arrival_time, to_datetime(arrival_time))
+            if row[source.arrival_time] != to_datetime(arrival_time):
+                raise _bad_row(
+                    given, "an element arrives at the stream's processing time", f"leave {source.arrival_time!r} out"
+                )
+        missing = [column for column in self.pipeline.input_columns() if column not in row]
+        if missing:
+            raise _bad_row(given, f"the pipeline reads {', '.join(missing)}", "give every column; None is a null")
+        event_time = moment(row[source.event_time], day=self.day, what="event time")
+        return Element({**row, source.event_time: to_datetime(event_time)}, event_time, arrival_time)
+
+    def _row_of(self, given: object) -> dict[str, Any]:
+        if not isinstance(given, tuple) or len(given) != 3:
+            raise _bad_row(given, "", "write (key, value, event_time), or a mapping with every column")
+        key, value, event_time = given
+        columns = self.pipeline.grouping.key
+        keys = key if isinstance(key, tuple) else (key,)
+        if len(keys) != len(columns):
+            raise _bad_row(given, f"the key is {columns!r}", "give as many values, in this order")
+        known = {*columns, *self.pipeline.source.columns()}
+        values = [column for column in self.pipeline.grouping.input_columns() if column not in known]
+        if len(values) > 1 or (not values and value is not None):
+            reads = ", ".join(values) or "none"
+            raise _bad_row(
+                given, f"one value, but the columns that the combiners read are: {reads}", "give a mapping by column"
+            )
+        row = dict(zip(columns, keys, strict=True))
+        row.update(dict.fromkeys(values, value))
+        row[self.pipeline.source.event_time] = event_time
+        return row
+
+
+def _check_forward(what: str, now: Micros, to: Micros) -> None:
+    if to < now:
+        raise DefinitionError(
+            f"{what} would go back, from {iso(now)} to {iso(to)}",
+            why="time and watermarks only rise",
+            todo="put the steps into the order in which they happen",
+            code="TIME_BACKWARDS",
+        )
+
+
+def _bad_row(row: object, why: str, todo: str) -> DefinitionError:
+    return DefinitionError(f"{row!r} is not an element", why=why, todo=todo, code="DEFINITION_TEST_ELEMENT")
