@@ -1,0 +1,1 @@
+"""Operators that run, ensure and stop drivers. Import the modules: this package brings nothing by itself."""

@@ -1,0 +1,1 @@
+"""Sensors on watermarks. Import the modules: this package brings nothing by itself."""

@@ -1,0 +1,162 @@
+"""One run of a driver on this machine: started once, found again, read, ended.
+
+A run is a folder. Its lock is held by the run's guardian (:mod:`~airflow_dataflow_provider.hooks.guardian`) as long as
+the driver lives, so "is it running?" is a question to the kernel, not to a process number that may have been given to
+someone else. Starting a run takes the same lock first: a run cannot start twice, and there is no moment between
+starting it and knowing that it was started.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from airflow_dataflow_provider.hooks import guardian
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_ERROR = re.compile(r"(?:^|\s)(\[[A-Z][A-Z0-9]*(?:[_.][A-Z0-9]+)+\] .*)")
+_ERROR_MORE = ("Why: ", "What to do: ")
+_TAIL_LINES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DriverRun:
+    """A driver that runs, ran, or may run, in ``folder`` of this machine.
+
+    Guarantees:
+        * At most one driver of a run lives at a time on this machine.
+        * The driver outlives the process that started it; any other process can find it again by the folder.
+
+    Does not do: see runs of other machines. There the state's owner record tells.
+    """
+
+    folder: Path
+
+    @property
+    def log(self) -> Path:
+        """What the driver printed. The log of the launch before this one is beside it, as ``driver.log.1``."""
+        return self.folder / "driver.log"
+
+    def launch(self, command: Sequence[str], environment: Mapping[str, str], *, grace: float) -> bool:
+        """Start the driver, detached, unless it lives.
+
+        Args:
+            command: the argument vector.
+            environment: the whole environment of the driver.
+            grace: seconds that the driver has to end by itself once :meth:`end` was called.
+
+        Returns:
+            Whether this call started it.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "lock").open("a") as lock:
+            if not _take(lock, fcntl.LOCK_EX):
+                return False
+            (self.folder / "exit.json").unlink(missing_ok=True)
+            if self.log.exists():
+                self.log.replace(f"{self.log}.1")
+            with self.log.open("ab") as log:
+                # Ends at once: the guardian goes on in a session of its own, and the lock with it.
+                subprocess.run(
+                    [
+                        sys.executable,
+                        "-IS",
+                        guardian.__file__,
+                        str(lock.fileno()),
+                        str(self.folder),
+                        str(grace),
+                        *command,
+                    ],
+                    env=dict(environment),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=[lock.fileno()],
+                    start_new_session=True,
+                    check=True,
+                )
+        return True
+
+    @property
+    def alive(self) -> bool:
+        """Whether the driver (or at least its guardian) runs."""
+        try:
+            with (self.folder / "lock").open("r") as lock:
+                return not _take(lock, fcntl.LOCK_SH)
+        except FileNotFoundError:
+            return False
+
+    @property
+    def exit_code(self) -> int | None:
+        """How the last launch ended; None while it runs, if there was none, or if its guardian was killed."""
+        document = self._document("exit.json")
+        return None if document is None else int(document["code"])
+
+    def end(self) -> None:
+        """Have the driver and everything it started end, by force if need be; returns at once."""
+        document = self._document("guardian.json")
+        if document is not None and self.alive:
+            os.kill(document["pid"], signal.SIGTERM)
+
+    def output(self, *, poll: float) -> Iterator[list[str]]:
+        """What the driver prints, from the start of this launch, as it comes; ends with the driver.
+
+        Yields:
+            The lines since the last time, possibly none: the caller has its turn every ``poll`` seconds.
+        """
+        with self.log.open(encoding="utf-8", errors="replace") as log:
+            rest = ""
+            while True:
+                # Asked before reading: what was printed before the end is then read after it.
+                alive = self.alive
+                *lines, rest = (rest + log.read()).split("\n")
+                yield lines
+                if not alive:
+                    break
+                if not lines:
+                    time.sleep(poll)
+            if rest:
+                yield [rest]
+
+    def error(self) -> str:
+        """Why the driver failed, in its own words: its last ``[CODE] ...`` message, else the last lines it printed."""
+        if not self.log.exists():
+            return "it printed nothing"
+        message: list[str] = []
+        tail: deque[str] = deque(maxlen=_TAIL_LINES)
+        with self.log.open(encoding="utf-8", errors="replace") as log:
+            for raw in log:
+                line = raw.rstrip()
+                tail.append(line)
+                if found := _ERROR.search(line):
+                    message = [found[1]]
+                elif message and line.lstrip().startswith(_ERROR_MORE):
+                    message.append(line.strip())
+        return "\n".join(message or tail) or "it printed nothing"
+
+    def _document(self, name: str) -> dict[str, Any] | None:
+        try:
+            document: dict[str, Any] = json.loads((self.folder / name).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        return document
+
+
+def _take(lock: IO[str], kind: int) -> bool:
+    try:
+        fcntl.flock(lock, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,82 @@
+"""Where a pipeline is found: ``module:attribute``, or ``/path/file.py:attribute``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_dataflow_provider.model.errors import DefinitionError, SubmissionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineReference:
+    """A pipeline by name: it is loaded by the driver, never by Airflow.
+
+    Attributes:
+        module: a dotted module name, or the path of a ``.py`` file.
+        attribute: the name of the pipeline in it.
+    """
+
+    module: str
+    attribute: str
+
+    def __post_init__(self) -> None:
+        if not (self.file or _DOTTED.fullmatch(self.module)) or not _DOTTED.fullmatch(self.attribute):
+            raise DefinitionError(
+                f"pipeline={str(self)!r} does not say where the pipeline is",
+                todo='write "module:attribute" or "/path/file.py:attribute", for example "flights:departures"',
+                code="SUBMIT_PIPELINE",
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> PipelineReference:
+        """Read ``module:attribute``.
+
+        Raises:
+            DefinitionError: ``SUBMIT_PIPELINE`` for anything else.
+        """
+        module, _, attribute = text.strip().rpartition(":")
+        return cls(module, attribute)
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.attribute}"
+
+    @property
+    def file(self) -> Path | None:
+        """The file, where the module is given as one."""
+        return Path(self.module) if self.module.endswith(".py") else None
+
+    @property
+    def name(self) -> str:
+        """What the state of the pipeline is called under a state root."""
+        return self.attribute.rpartition(".")[2]
+
+    def found_in(self, folders: Iterable[Path]) -> PipelineReference:
+        """The same pipeline with the absolute path of its file, if it is a file; relative ones are looked for.
+
+        Raises:
+            SubmissionError: ``SUBMIT_PIPELINE_FILE`` if there is no such file.
+        """
+        if self.file is None:
+            return self
+        candidates = [folder / self.file for folder in (Path(), *folders)]
+        for candidate in candidates:
+            if candidate.is_file():
+                return PipelineReference(str(candidate.resolve()), self.attribute)
+        raise SubmissionError(
+            f"pipeline file {self.module!r} does not exist",
+            why=f"looked at {', '.join(str(candidate.absolute()) for candidate in candidates)}",
+            todo="give the absolute path, or a path relative to the folder of the DAG file",
+            code="SUBMIT_PIPELINE_FILE",
+        )
+
+    def as_module(self) -> PipelineReference:
+        """The name that it has on a machine to which the file was shipped with ``--py-files``."""
+        return PipelineReference(self.file.stem, self.attribute) if self.file else self

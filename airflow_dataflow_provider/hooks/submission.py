@@ -1,0 +1,178 @@
+"""The ``spark-submit`` of one driver: what to start, with which arguments, in which environment.
+
+The Spark connection is the user's, and its meaning (local, standalone, YARN, Kubernetes, Kerberos, ...) is the Spark
+provider's: :class:`SparkSubmitHook` resolves it and writes the arguments. It is not used to run anything, because in
+client mode it waits for the driver and, when killed, leaves the driver's Python process behind.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import airflow_dataflow_provider
+from airflow_dataflow_provider.model.errors import SubmissionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from airflow.sdk import Connection
+
+    from airflow_dataflow_provider.hooks.reference import PipelineReference
+
+log = logging.getLogger(__name__)
+
+APPLICATION = str(Path(airflow_dataflow_provider.__file__).parent / "__main__.py")
+"""The command line of this package, as the primary resource of ``spark-submit``."""
+
+_AIRFLOWS_OWN = ("AIRFLOW__", "AIRFLOW_CONN_", "AIRFLOW_VAR_", "_AIRFLOW_", "__AIRFLOW_")
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A command and its whole environment, ready to be started."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+
+    @classmethod
+    def build(
+        cls,
+        connection: Connection,
+        pipeline: PipelineReference,
+        arguments: Sequence[str],
+        *,
+        name: str,
+        conf: Mapping[str, str],
+        python: str | None,
+        folders: Iterable[Path],
+        py_files: str | None,
+    ) -> Submission:
+        """Write the submission of ``run PIPELINE ARGUMENTS...``.
+
+        Args:
+            connection: the Spark connection.
+            pipeline: what to run; a file is found in ``folders`` and shipped to wherever the driver and executors are.
+            arguments: what follows the pipeline on the command line.
+            name: the name of the Spark application.
+            conf: Spark properties.
+            python: the interpreter of the driver and, on the same machine, of the workers; this one by default. In
+                cluster deploy mode the cluster's own, unless given.
+            folders: where the driver looks for the user's modules.
+            py_files: further files to ship, comma separated.
+
+        Raises:
+            SubmissionError: ``SUBMIT_SPARK_CONNECTION``, ``SUBMIT_NO_SPARK_SUBMIT``, ``SUBMIT_PIPELINE_FILE``.
+        """
+        in_cluster = connection.extra_dejson.get("deploy-mode") == "cluster"
+        folders = tuple(folders)
+        pipeline = pipeline.found_in(folders)
+        environment = driver_environment(pipeline, folders, python, in_cluster=in_cluster)
+        if pipeline.file:
+            py_files = f"{py_files},{pipeline.file}" if py_files else str(pipeline.file)
+        if in_cluster:
+            # The worker's interpreter and paths mean nothing on the cluster's machines.
+            pipeline = pipeline.as_module()
+            conf = {**({"spark.pyspark.python": python} if python else {}), **conf}
+        environment = _with_java(environment)
+        command = spark_submit_command(
+            str(connection.conn_id),
+            ["run", str(pipeline), *arguments],
+            conf=dict(conf),
+            name=name,
+            py_files=py_files,
+        )
+        binary = _find_binary(command[0], python, environment.get("PATH", ""))
+        return cls((binary, *command[1:]), environment)
+
+
+def spark_submit_command(
+    spark_conn_id: str, arguments: list[str], *, conf: dict[str, str], name: str, py_files: str | None
+) -> list[str]:
+    """The argument vector that the Spark provider writes for this connection.
+
+    The one place that touches its private interface; a contract test holds it.
+
+    Raises:
+        SubmissionError: ``SUBMIT_SPARK_CONNECTION`` if the connection says something impossible.
+    """
+    from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+
+    try:
+        hook = SparkSubmitHook(
+            conn_id=spark_conn_id, application_args=arguments, conf=conf, name=name, py_files=py_files
+        )
+        command: list[str] = hook._build_spark_submit_command(APPLICATION)  # noqa: SLF001 - has no public form
+    except NameError as error:
+        # What 6.3.4 raises where it means to say this.
+        raise SubmissionError(
+            f"the Spark connection {spark_conn_id!r} is for Kubernetes, and Airflow's Kubernetes provider is missing",
+            todo="pip install apache-airflow-providers-cncf-kubernetes",
+            code="SUBMIT_SPARK_CONNECTION",
+        ) from error
+    except (ValueError, RuntimeError) as error:
+        raise SubmissionError(
+            f"the Spark connection {spark_conn_id!r} cannot be used: {error}",
+            todo="correct the connection's fields",
+            code="SUBMIT_SPARK_CONNECTION",
+        ) from error
+    return command
+
+
+def driver_environment(
+    pipeline: PipelineReference, folders: Iterable[Path], python: str | None, *, in_cluster: bool = False
+) -> dict[str, str]:
+    """This process's environment without Airflow's own settings and secrets, with what the driver needs.
+
+    That is the folders of the user's modules, and, unless the driver runs on the cluster, its Python: the given one,
+    else what the deployment has set, else this one.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(_AIRFLOWS_OWN)}
+    modules = (*([pipeline.file.parent] if pipeline.file else []), *folders)
+    path = [*dict.fromkeys(map(str, modules)), environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+    if not in_cluster:
+        workers = python or environment.get("PYSPARK_PYTHON") or sys.executable
+        environment["PYSPARK_PYTHON"] = workers
+        environment["PYSPARK_DRIVER_PYTHON"] = python or environment.get("PYSPARK_DRIVER_PYTHON") or workers
+    return environment
+
+
+def _with_java(environment: dict[str, str]) -> dict[str, str]:
+    from airflow_dataflow_provider.spark.java import ensure_java
+
+    try:
+        return ensure_java(environment)
+    except SubmissionError as error:
+        # An installation of Spark may name its own Java in spark-env.sh; where it does not, spark-submit will say so.
+        log.warning("%s", error)
+        return environment
+
+
+def _find_binary(name: str, python: str | None, path: str) -> str:
+    """The ``spark-submit`` to start.
+
+    On PATH, else beside the driver's interpreter, else in its ``pyspark``. Where the connection names an interpreter,
+    its own environment comes first: PATH leads to Airflow's, whose Spark may be another version.
+    """
+    interpreter = Path(python or sys.executable)
+    bin_folder = Path(shutil.which(interpreter, path=path) or interpreter).parent
+    on_path, beside = shutil.which(name, path=path), shutil.which(name, path=str(bin_folder))
+    in_package = [
+        str(found) for found in sorted(bin_folder.parent.glob(f"lib/python*/site-packages/pyspark/bin/{name}"))
+    ]
+    first, second = (beside, on_path) if python else (on_path, beside)
+    for candidate in (first, second, *in_package):
+        if candidate:
+            return candidate
+    raise SubmissionError(
+        f"there is no {name}",
+        why=f"looked on PATH, in {bin_folder}, and in the pyspark package beside it",
+        todo="install pyspark (pip install 'airflow-dataflow-provider[spark]'), or put Spark's bin folder on PATH",
+        code="SUBMIT_NO_SPARK_SUBMIT",
+    )

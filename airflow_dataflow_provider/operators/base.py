@@ -1,0 +1,147 @@
+"""What every operator that runs a driver has in common."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+from airflow.sdk import conf as airflow_conf
+from airflow.sdk.exceptions import AirflowException
+
+from airflow_dataflow_provider.hooks.reference import PipelineReference
+from airflow_dataflow_provider.operators.failures import driver_failure
+from airflow_dataflow_provider.operators.run_id import RunId
+from airflow_dataflow_provider.operators.templating import is_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from airflow.sdk import Context
+
+    from airflow_dataflow_provider.hooks.dataflow import DataflowHook
+    from airflow_dataflow_provider.hooks.driver import DriverRun
+    from airflow_dataflow_provider.progress.status import Status
+
+LIVE = ("starting", "running")
+"""The states of a pipeline that a living driver owns."""
+
+
+class DataflowOperator(BaseOperator):
+    """Runs, or ensures, a driver for one pipeline on one state.
+
+    The driver is detached from the task: it lives in a session of its own, prints to a file, and has a name (its run
+    id) that the task's next attempt finds it by. So a worker that dies takes no driver with it, and a retry goes on
+    waiting for the driver that is there instead of starting another one. (A retry needs ``retries`` of at least 1.)
+
+    Args:
+        pipeline: where the pipeline is, ``"module:attribute"`` or ``"path/file.py:attribute"``; a relative path is
+            looked for beside the DAG file. Templated.
+        state: the URL of its state; by default its name under the connection's state root. Templated.
+        dataflow_conn_id: the connection of type ``dataflow``.
+        spark_conn_id: the Spark connection, if not the one that the ``dataflow`` connection names.
+        conf: Spark properties, on top of the connection's. Templated.
+        py_files: files to ship to the executors, comma separated; a pipeline given as a file is always shipped.
+            Templated.
+        poll_interval: seconds between two looks at the driver.
+        **kwargs: as ``BaseOperator``.
+    """
+
+    template_fields: Sequence[str] = ("pipeline", "state", "conf", "py_files")
+    ui_color: str = "#d9ead3"
+
+    def __init__(
+        self,
+        *,
+        pipeline: str,
+        state: str | None = None,
+        dataflow_conn_id: str = "dataflow_default",
+        spark_conn_id: str | None = None,
+        conf: Mapping[str, str] | None = None,
+        py_files: str | None = None,
+        poll_interval: float = 1.0,
+        **kwargs: Any,  # noqa: ANN401 - Airflow's own
+    ) -> None:
+        super().__init__(**kwargs)
+        if is_literal(pipeline):
+            PipelineReference.parse(pipeline)
+        self.pipeline = pipeline
+        self.state = state
+        self.dataflow_conn_id = dataflow_conn_id
+        self.spark_conn_id = spark_conn_id
+        self.conf = conf
+        self.py_files = py_files
+        self.poll_interval = poll_interval
+        self._run: DriverRun | None = None
+        self._killed = False
+
+    @cached_property
+    def hook(self) -> DataflowHook:
+        """The hook; only for a running task, for it brings the Spark provider."""
+        from airflow_dataflow_provider.hooks.dataflow import DataflowHook
+
+        return DataflowHook(self.dataflow_conn_id, spark_conn_id=self.spark_conn_id)
+
+    @cached_property
+    def state_url(self) -> str:
+        """The state that the task is about; only for a running task."""
+        return self.state or self.hook.state_url(self.pipeline)
+
+    def _launch(self, context: Context, run_id: RunId, mode: str, arguments: Sequence[str] = ()) -> DriverRun:
+        """Start the run's driver, unless it lives."""
+        run = self._run = self.hook.run(str(run_id))
+        submission = self.hook.submission(
+            self.pipeline,
+            ["--mode", mode, "--state", self.state_url, "--run-id", str(run_id), *arguments],
+            name=f"{self.pipeline} {mode}",
+            properties=self.conf,
+            folders=module_folders(context),
+            py_files=self.py_files,
+        )
+        if self.hook.launch(run, submission):
+            self.log.info("driver started; run %s, log %s", run_id, run.log)
+        return run
+
+    def _follow(self, run: DriverRun) -> None:
+        """Copy the driver's output to the task's log until it ends."""
+        for lines in run.output(poll=self.poll_interval):
+            for line in lines:
+                self.log.info("%s", line)
+            self._raise_if_killed()
+
+    def _raise_if_killed(self) -> None:
+        # Airflow's handler of SIGTERM calls on_kill and then goes on where it was: somebody has to leave execute().
+        if self._killed:
+            raise AirflowException("the task was killed; its driver was told to stop")
+
+    def _failure(self, run: DriverRun, run_id: RunId) -> AirflowException:
+        """Why the driver failed. In cluster deploy mode its words are in the state, not in the log of spark-submit."""
+        status = self.hook.status(self.state_url)
+        in_state = status.detail if status and owner_run(status) == str(run_id) and status.state == "failed" else ""
+        return driver_failure(run.exit_code, in_state or run.error())
+
+    def on_kill(self) -> None:
+        """Stop the driver: by request, and, where it does not follow in time, by force.
+
+        Airflow kills a task 5 seconds after this starts, so force is left to the run's guardian, which outlives it.
+        """
+        self._killed = True
+        if self._run is None:
+            return
+        self._run.end()
+        status = self.hook.status(self.state_url)
+        if status and status.state in LIVE and owner_run(status) == self._run.folder.name:
+            self.hook.request_stop(self.state_url)
+
+
+def owner_run(status: Status) -> str | None:
+    """The run id of the driver that owns the state, or owned it last."""
+    return status.owner.run_id if status.owner else None
+
+
+def module_folders(context: Context) -> list[Path]:
+    """Where the user's modules are: beside the DAG file, at the root of its bundle, in the DAGs folder."""
+    bundle = getattr(context["ti"], "bundle_instance", None)
+    found = [Path(context["dag"].fileloc).parent, *([Path(bundle.path)] if bundle else [])]
+    return [*found, Path(airflow_conf.get("core", "dags_folder"))]

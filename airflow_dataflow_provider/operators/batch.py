@@ -1,0 +1,93 @@
+"""Batch: one run over an interval of event time, or over everything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from airflow_dataflow_provider.model.errors import DefinitionError
+from airflow_dataflow_provider.model.time import Duration, duration, to_micros
+from airflow_dataflow_provider.operators.finite import FiniteRunOperator
+from airflow_dataflow_provider.operators.interval import Moment, explicit_interval, interval_of
+from airflow_dataflow_provider.operators.templating import is_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from airflow.sdk import Context
+
+
+class DataflowBatchOperator(FiniteRunOperator):
+    """Runs a pipeline in batch mode over the interval that the DAG run is about.
+
+    The interval is the first that there is of: ``data_from`` and ``data_to``; ``from`` and ``to`` in the DAG run's
+    conf; the partition key; the data interval, if it has a width. Without any the task fails; it never takes "now".
+
+    Args:
+        data_from: the start of the interval. Templated.
+        data_to: its end. Templated.
+        partition_grain: how long a partition is, for partition keys that say only where it starts.
+        partition_timezone: the zone of partition keys without an offset: the timetable's.
+        whole_input: run over the whole input, without an interval.
+        **kwargs: as :class:`~airflow_dataflow_provider.operators.base.DataflowOperator`.
+
+    Raises:
+        DefinitionError: when the DAG is parsed, for what is wrong without a template in it.
+    """
+
+    template_fields: Sequence[str] = (*FiniteRunOperator.template_fields, "data_from", "data_to")
+    mode: ClassVar[str] = "batch"
+
+    def __init__(
+        self,
+        *,
+        data_from: Moment | None = None,
+        data_to: Moment | None = None,
+        partition_grain: Duration | None = None,
+        partition_timezone: str = "UTC",
+        whole_input: bool = False,
+        **kwargs: Any,  # noqa: ANN401 - Airflow's own
+    ) -> None:
+        super().__init__(**kwargs)
+        self.data_from = data_from
+        self.data_to = data_to
+        self.partition_grain = None if partition_grain is None else duration(partition_grain, what="partition_grain")
+        self.partition_timezone = partition_timezone
+        self.whole_input = whole_input
+        self._check()
+
+    def _check(self) -> None:
+        given = {"data_from": self.data_from, "data_to": self.data_to}
+        if self.whole_input and any(moment is not None for moment in given.values()):
+            raise DefinitionError(
+                "whole_input=True was given together with an interval",
+                todo="give one of the two",
+                code="SUBMIT_INTERVAL",
+            )
+        literal = [moment for moment in given.values() if moment is None or is_literal(moment)]
+        for name, moment in given.items():
+            if is_literal(moment):
+                to_micros(moment, what=name)
+        if len(literal) == len(given):
+            explicit_interval(self.data_from, self.data_to)
+        try:
+            ZoneInfo(self.partition_timezone)
+        except (ZoneInfoNotFoundError, ValueError):
+            raise DefinitionError(
+                f"partition_timezone={self.partition_timezone!r} is not a time zone",
+                todo='give an IANA name, for example "Europe/Vienna"',
+                code="TIME_ZONE",
+            ) from None
+
+    def _arguments(self, context: Context) -> list[str]:
+        if self.whole_input:
+            return []
+        interval = interval_of(
+            context,
+            data_from=self.data_from,
+            data_to=self.data_to,
+            partition_grain=self.partition_grain,
+            partition_timezone=self.partition_timezone,
+        )
+        self.log.info("interval %s", interval)
+        return interval.arguments()

@@ -1,0 +1,124 @@
+"""Stop: end a pipeline's driver, and keep or empty its state."""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from airflow_dataflow_provider.hooks.reference import PipelineReference
+from airflow_dataflow_provider.model.errors import DefinitionError
+from airflow_dataflow_provider.operators.base import LIVE
+from airflow_dataflow_provider.operators.failures import as_task_failure
+from airflow_dataflow_provider.operators.templating import is_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from airflow.sdk import Context
+
+    from airflow_dataflow_provider.hooks.dataflow import DataflowHook
+    from airflow_dataflow_provider.progress.status import Status
+
+
+class DataflowStopOperator(BaseOperator):
+    """Asks the driver of a pipeline to stop, wherever it runs, and waits until it has.
+
+    A *stop* ends it after its present epoch; windows that are open stay in the state, and the next run goes on with
+    them. A *drain* fires everything that is open first: afterwards nothing is left to go on with.
+
+    Where nothing runs a stop succeeds, since that is what was asked for. A drain fails: nobody is there to fire.
+
+    Args:
+        pipeline: whose default state it is about; or
+        state: the URL of the state. Both templated.
+        drain: drain instead of stop.
+        timeout: seconds to wait for the driver to end.
+        dataflow_conn_id: the connection of type ``dataflow``.
+        poll_interval: seconds between two looks.
+        **kwargs: as ``BaseOperator``.
+
+    Returns:
+        The status of the pipeline afterwards, as JSON; None if it never ran.
+    """
+
+    template_fields: Sequence[str] = ("pipeline", "state")
+    ui_color: str = "#f4cccc"
+
+    def __init__(
+        self,
+        *,
+        pipeline: str | None = None,
+        state: str | None = None,
+        drain: bool = False,
+        timeout: float = 600.0,
+        dataflow_conn_id: str = "dataflow_default",
+        poll_interval: float = 1.0,
+        **kwargs: Any,  # noqa: ANN401 - Airflow's own
+    ) -> None:
+        super().__init__(**kwargs)
+        if pipeline is None and state is None:
+            raise DefinitionError(
+                "nothing to stop is named", todo="give pipeline=... or state=...", code="SUBMIT_PIPELINE"
+            )
+        if is_literal(pipeline):
+            PipelineReference.parse(pipeline)
+        self.pipeline = pipeline
+        self.state = state
+        self.drain = drain
+        self.timeout = timeout
+        self.dataflow_conn_id = dataflow_conn_id
+        self.poll_interval = poll_interval
+
+    @cached_property
+    def hook(self) -> DataflowHook:
+        """The hook; only for a running task."""
+        from airflow_dataflow_provider.hooks.dataflow import DataflowHook
+
+        return DataflowHook(self.dataflow_conn_id)
+
+    def execute(self, context: Context) -> dict[str, Any] | None:  # noqa: ARG002 - Airflow's signature
+        """Stop, and wait.
+
+        Raises:
+            AirflowFailException: there is nothing to drain.
+            AirflowException: the driver goes on after ``timeout``, or failed while it drained.
+        """
+        with as_task_failure():
+            url = self.state or self.hook.state_url(str(self.pipeline))
+            status = self.hook.status(url)
+            if status is None or status.state not in LIVE:
+                self._nothing_runs(url, status)
+            else:
+                self.hook.request_stop(url, drain=self.drain)
+                status = self._wait(url, status)
+            return status.to_json() if status else None
+
+    def _nothing_runs(self, url: str, status: Status | None) -> None:
+        said = f"{status.pipeline!r} is {status.state}" if status else f"there is no state at {url}"
+        if self.drain and not (status and status.end_of_input):
+            raise AirflowFailException(
+                f"{said}: no driver can fire what is open\nWhat to do: start the pipeline, then drain it"
+            )
+        self.log.info("nothing to stop: %s", said)
+
+    def _wait(self, url: str, before: Status) -> Status:
+        deadline = time.monotonic() + self.timeout
+        token = before.owner.token if before.owner else None
+        while True:
+            status = self.hook.status(url) or before
+            if status.owner is None or status.owner.token != token:
+                self.log.warning("the driver has ended, and another one has started since: %s", status.owner)
+                return status
+            if status.state not in LIVE:
+                if self.drain and status.state in ("failed", "lost"):
+                    raise AirflowException(f"the driver did not drain to the end, it {status.state}: {status.detail}")
+                return status
+            if time.monotonic() > deadline:
+                raise AirflowException(
+                    f"asked to stop, the {status.owner.describe()} still goes on after {self.timeout:g} s"
+                )
+            time.sleep(self.poll_interval)

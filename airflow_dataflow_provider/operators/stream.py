@@ -1,0 +1,102 @@
+"""Stream: see to it that the continuous job runs."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk.exceptions import AirflowException
+
+from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.operators.base import LIVE, DataflowOperator, module_folders, owner_run
+from airflow_dataflow_provider.operators.failures import as_task_failure
+from airflow_dataflow_provider.operators.run_id import RunId
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_dataflow_provider.hooks.driver import DriverRun
+    from airflow_dataflow_provider.progress.status import Status
+
+
+class DataflowStreamOperator(DataflowOperator):
+    """Ensures that the stream runs: succeeds at once if it does, else starts it and waits until it says so.
+
+    Guarantees:
+        * Short, and safe to repeat: a retry, a clear or the next DAG run starts no second driver.
+        * Once the stream runs it belongs to no task: neither the end nor the kill of one touches it.
+          :class:`~airflow_dataflow_provider.operators.stop.DataflowStopOperator` stops it.
+
+    Does not do: watch the stream afterwards. Schedule the task often enough to have a stream that died started again.
+
+    Args:
+        start_timeout: seconds from the driver's start to its first epoch loop; a driver that takes longer is ended.
+        **kwargs: as :class:`~airflow_dataflow_provider.operators.base.DataflowOperator`.
+
+    Returns:
+        The status of the pipeline, as JSON.
+    """
+
+    def __init__(self, *, start_timeout: float = 300.0, **kwargs: Any) -> None:  # noqa: ANN401 - Airflow's own
+        super().__init__(**kwargs)
+        self.start_timeout = start_timeout
+
+    def execute(self, context: Context) -> dict[str, Any] | None:
+        """Ensure that the stream runs.
+
+        Raises:
+            AirflowFailException: what a retry cannot mend, such as a running stream of another definition.
+            AirflowException: the driver did not start, or a run of another mode owns the state.
+        """
+        with as_task_failure():
+            status = self._ensure(context, RunId.of(context))
+            # From here on the stream is not this task's to kill.
+            self._run = None
+            return status.to_json() if status else None
+
+    def _ensure(self, context: Context, run_id: RunId) -> Status | None:
+        run: DriverRun | None = None
+        deadline = time.monotonic() + self.start_timeout
+        while True:
+            # Asked before the status: a driver says how it stands before it ends.
+            ended = run is not None and not run.alive
+            status = self.hook.status(self.state_url)
+            if status and status.state in LIVE:
+                if owner_run(status) != str(run_id):
+                    self._require_this_stream(status, context)
+                if status.state == "running":
+                    self.log.info("the stream runs, epoch %s, run %s", status.epoch, owner_run(status))
+                    return status
+            elif run is None:
+                run = self._launch(context, run_id, "streaming")
+            elif ended and run.exit_code == 0:
+                self.log.warning("the stream has started, and ended well already")
+                return status
+            elif ended:
+                raise self._failure(run, run_id)
+            if time.monotonic() > deadline:
+                raise self._too_slow(run)
+            time.sleep(self.poll_interval)
+            self._raise_if_killed()
+
+    def _require_this_stream(self, status: Status, context: Context) -> None:
+        if status.mode != "streaming":
+            raise AirflowException(
+                f"{self.state_url} is owned by the {status.owner.describe() if status.owner else '?'}"
+            )
+        wanted = self.hook.fingerprint(self.pipeline, module_folders(context))
+        if wanted is None:
+            self.log.info("the driver runs on the cluster: its definition is not compared with the pipeline's")
+        elif wanted != status.fingerprint:
+            raise StateError(
+                f"the stream that runs on {self.state_url} is of another definition than {self.pipeline!r} is now",
+                why=f"fingerprint {status.fingerprint} there, {wanted} here; it goes on with what it was started with",
+                todo="stop it, and start the new definition on a new state URL",
+                code="STATE_DEFINITION_CHANGED",
+            )
+
+    def _too_slow(self, run: DriverRun | None) -> AirflowException:
+        if run is None:
+            return AirflowException(f"the stream on {self.state_url} is still starting after {self.start_timeout:g} s")
+        run.end()
+        return AirflowException(f"the stream did not run within {self.start_timeout:g} s; it was ended:\n{run.error()}")

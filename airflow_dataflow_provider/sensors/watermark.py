@@ -1,0 +1,143 @@
+"""Waits until a pipeline is complete up to a time, at a percentile."""
+
+from __future__ import annotations
+
+import datetime as dt
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseSensorOperator, PokeReturnValue, conf
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from airflow_dataflow_provider.hooks.reference import PipelineReference
+from airflow_dataflow_provider.model.errors import DefinitionError
+from airflow_dataflow_provider.model.time import to_micros
+from airflow_dataflow_provider.model.watermarks import percentile as check_percentile
+from airflow_dataflow_provider.operators.failures import as_task_failure
+from airflow_dataflow_provider.operators.templating import is_literal
+from airflow_dataflow_provider.triggers.question import WatermarkQuestion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from airflow.sdk import Context
+
+
+class WatermarkSensor(BaseSensorOperator):
+    """Waits until ``W_percentile`` of a pipeline reaches ``target``: until that share of what is older has arrived.
+
+    Three answers: *reached* (the task succeeds), *not yet* (it waits), and *never* (it fails at once and for good, with
+    the reason): the stream has ended, or its estimator cannot claim the percentile. For a scheduled pipeline between
+    two runs the answer is *not yet*: its schedule goes on.
+
+    Args:
+        target: the time to be reached, an aware datetime or ISO 8601 with an offset. Templated.
+        pipeline: whose default state it is about, ``"module:attribute"``; or
+        state: the URL of the state. Both templated.
+        percentile: which watermark; 100 is the ordinary one. Templated.
+        dataflow_conn_id: the connection of type ``dataflow``.
+        deferrable: wait in the triggerer; by default what the option ``deferrable`` of the section ``dataflow`` says,
+            else True.
+        poke_interval: seconds between two looks.
+        **kwargs: as ``BaseSensorOperator``, for example ``timeout``.
+
+    Returns:
+        ``{"watermark": ..., "epoch": ..., "percentile": ..., "target": ..., "pipeline": ..., "because": ..., ...}``.
+
+    Raises:
+        DefinitionError: when the DAG is parsed, for a percentile or target that is wrong without a template in it.
+    """
+
+    template_fields: Sequence[str] = ("pipeline", "state", "percentile", "target")
+    ui_color: str = "#cfe2f3"
+
+    def __init__(
+        self,
+        *,
+        target: str | dt.datetime,
+        pipeline: str | None = None,
+        state: str | None = None,
+        percentile: float | str = 100,
+        dataflow_conn_id: str = "dataflow_default",
+        deferrable: bool | None = None,
+        poke_interval: float | dt.timedelta = 30.0,
+        **kwargs: Any,  # noqa: ANN401 - Airflow's own
+    ) -> None:
+        super().__init__(poke_interval=poke_interval, **kwargs)
+        if pipeline is None and state is None:
+            raise DefinitionError(
+                "the sensor has nothing to wait for", todo="give pipeline=... or state=...", code="SUBMIT_PIPELINE"
+            )
+        if is_literal(pipeline):
+            PipelineReference.parse(pipeline)
+        if is_literal(percentile) or isinstance(percentile, int | float):
+            check_percentile(percentile)
+        if is_literal(target) or isinstance(target, dt.datetime):
+            to_micros(target, what="target")
+        self.target = target
+        self.pipeline = pipeline
+        self.state = state
+        self.percentile = percentile
+        self.dataflow_conn_id = dataflow_conn_id
+        self.deferrable = conf.getboolean("dataflow", "deferrable", fallback=True) if deferrable is None else deferrable
+
+    @cached_property
+    def question(self) -> WatermarkQuestion:
+        """What is asked; only for a running task, whose templates are rendered."""
+        state = self.state
+        if not state:
+            # Brings the Spark provider's world: not while a DAG is parsed.
+            from airflow_dataflow_provider.hooks.dataflow import DataflowHook
+
+            state = DataflowHook(self.dataflow_conn_id).state_url(str(self.pipeline))
+        return WatermarkQuestion.read(state, self.percentile, self.target)
+
+    def poke(self, context: Context) -> PokeReturnValue:  # noqa: ARG002 - Airflow's signature
+        """Ask once.
+
+        Raises:
+            AirflowFailException: the answer is *never*, or the question means nothing.
+        """
+        with as_task_failure():
+            answer, facts = self.question.ask()
+        self.log.info("%s", answer.because)
+        if answer.never:
+            raise AirflowFailException(answer.because)
+        return PokeReturnValue(answer.reached, facts if answer.reached else None)
+
+    def execute(self, context: Context) -> Any:  # noqa: ANN401, RET503 - Airflow's signature; defer() does not return
+        """Wait, here or in the triggerer."""
+        if not self.deferrable:
+            return super().execute(context)
+        try:
+            first = self.poke(context)
+        except AirflowFailException as error:
+            if self.soft_fail or self.never_fail:
+                raise AirflowSkipException(str(error)) from error
+            raise
+        if first.is_done:
+            return first.xcom_value
+        # Airflow's triggers are not a DAG file's business.
+        from airflow_dataflow_provider.triggers.watermark import WatermarkTrigger
+
+        self.defer(
+            trigger=WatermarkTrigger(
+                state=self.question.state,
+                percentile=self.question.percentile,
+                target=self.target.isoformat() if isinstance(self.target, dt.datetime) else self.target,
+                poke_interval=self.poke_interval,
+            ),
+            method_name="execute_complete",
+            timeout=dt.timedelta(seconds=self.timeout),
+        )
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Take the triggerer's answer.
+
+        Raises:
+            AirflowFailException: the answer is *never*.
+        """
+        self.log.info("%s", event["because"])
+        if event["answer"] != "reached":
+            raise AirflowFailException(event["because"])
+        return event

@@ -1,0 +1,65 @@
+"""What is asked of a watermark, from a worker or from the triggerer alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.time import Micros, iso, to_micros
+from airflow_dataflow_provider.model.watermarks import percentile as check_percentile
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+    from airflow_dataflow_provider.progress.answer import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkQuestion:
+    """Has ``W_percentile`` of the pipeline at ``state`` reached ``target``?"""
+
+    state: str
+    percentile: float
+    target: Micros
+
+    @classmethod
+    def read(cls, state: str, percentile: float | str, target: dt.datetime | str) -> WatermarkQuestion:
+        """Read what a user wrote.
+
+        Raises:
+            DefinitionError: ``DEFINITION_PERCENTILE``, ``TIME_NAIVE``, ``TIME_UNPARSABLE``.
+        """
+        return cls(state, check_percentile(percentile), to_micros(target, what="target"))
+
+    def ask(self) -> tuple[Answer, dict[str, Any]]:
+        """Read the pipeline's progress once.
+
+        Returns:
+            The answer, and what is known with it, as JSON.
+
+        Raises:
+            StateError: the state is there, and cannot be read.
+        """
+        # fsspec and the file system behind it: not while a DAG is parsed.
+        from airflow_dataflow_provider.progress.answer import ask_watermark
+        from airflow_dataflow_provider.progress.status import read_status
+
+        try:
+            status = read_status(self.state)
+        except StateError as error:
+            if error.code != "STATE_ABSENT":
+                raise
+            status = None
+        answer = ask_watermark(status, percentile=self.percentile, target=self.target)
+        facts = {
+            "answer": str(answer.verdict),
+            "because": answer.because,
+            "percentile": self.percentile,
+            "target": iso(self.target),
+            "state_url": self.state,
+            "pipeline": status.pipeline if status else None,
+            "watermark": iso(status.watermarks.at(self.percentile)) if status else None,
+            "epoch": status.epoch if status else None,
+        }
+        return answer, facts

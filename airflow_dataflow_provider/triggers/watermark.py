@@ -1,0 +1,66 @@
+"""Waits in the triggerer until a watermark is reached, or never can be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+from airflow_dataflow_provider.model.errors import DataflowError
+from airflow_dataflow_provider.triggers.question import WatermarkQuestion
+
+PATIENCE = 10
+"""How often in a row the state's file system may fail before the wait does."""
+
+
+class WatermarkTrigger(BaseTrigger):
+    """Looks at a pipeline's progress until there is an answer that stays.
+
+    The event's payload is what :meth:`WatermarkQuestion.ask` knows; its ``answer`` is ``"reached"`` or ``"never"``.
+
+    Args:
+        state: the URL of the pipeline's state.
+        percentile: which watermark.
+        target: the time to be reached, ISO 8601 with an offset.
+        poke_interval: seconds between two looks.
+    """
+
+    def __init__(self, *, state: str, percentile: float, target: str, poke_interval: float = 60.0) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.state = state
+        self.percentile = percentile
+        self.target = target
+        self.poke_interval = poke_interval
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """The trigger as Airflow stores it."""
+        fields = ("state", "percentile", "target", "poke_interval")
+        return f"{type(self).__module__}.{type(self).__name__}", {name: getattr(self, name) for name in fields}
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Yield one event, when there is an answer that stays."""
+        question = WatermarkQuestion.read(self.state, self.percentile, self.target)
+        failures, said = 0, ""
+        while True:
+            try:
+                answer, facts = await asyncio.to_thread(question.ask)
+            except DataflowError as error:
+                facts = {"answer": "never", "because": str(error), "state_url": self.state}
+                yield TriggerEvent(facts)  # type: ignore[no-untyped-call]
+                return
+            except Exception as error:
+                failures += 1
+                if failures >= PATIENCE:
+                    raise
+                self.log.warning("%s cannot be read (%d of %d): %s", self.state, failures, PATIENCE, error)
+            else:
+                failures = 0
+                if answer.because != said:
+                    said = answer.because
+                    self.log.info("%s", said)
+                if answer.reached or answer.never:
+                    yield TriggerEvent(facts)  # type: ignore[no-untyped-call]
+                    return
+            await asyncio.sleep(self.poke_interval)
