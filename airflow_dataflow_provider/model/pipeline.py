@@ -118,7 +118,9 @@ class Pipeline:
         keys = (key,) if isinstance(key, str) else tuple(key)
         if not keys or not all(isinstance(column, str) and column for column in keys) or len({*keys}) < len(keys):
             raise DefinitionError(
-                f"key={key!r} is not a list of columns", todo='write key="user" or key=("user", "site")', code="DEFINITION_KEY"
+                f"key={key!r} is not a list of columns",
+                todo='write key="user" or key=("user", "site")',
+                code="DEFINITION_KEY",
             )
         for name, value, kind in (
             ("window", window, WindowStrategy), ("trigger", trigger, Trigger), ("refinement", refinement, Refinement),
@@ -231,11 +233,15 @@ class Grouped:
             DefinitionError: ``DEFINITION_COMBINER`` for none, or for a name that another output column has.
         """
         if not combiners:
-            raise DefinitionError("combine() computes nothing", todo="write combine(total=Sum('x'))", code="DEFINITION_COMBINER")
+            raise DefinitionError(
+                "combine() computes nothing", todo="write combine(total=Sum('x'))", code="DEFINITION_COMBINER"
+            )
         for name, combiner in combiners.items():
             if not isinstance(combiner, Combiner):
                 raise DefinitionError(
-                    f"combine({name}={combiner!r}) is not a combiner", todo="write for example Sum('x')", code="DEFINITION_COMBINER"
+                    f"combine({name}={combiner!r}) is not a combiner",
+                    todo="write for example Sum('x')",
+                    code="DEFINITION_COMBINER",
                 )
         taken = {*self.key, *RESERVED_COLUMNS}
         clash = sorted(taken & combiners.keys()) or sorted({*RESERVED_COLUMNS} & {*self.key})

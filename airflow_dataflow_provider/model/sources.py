@@ -81,7 +81,7 @@ class Source(ABC):
         return (self.event_time,) if self.arrival_time is None else (self.event_time, self.arrival_time)
 
 
-FORMATS = ("parquet", "csv", "json")
+FORMATS = ("parquet", "csv")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -97,7 +97,7 @@ class Files(Source):
             offset. Rows where it is null or unreadable go to the rejected output.
         arrival_time: the column that says when the source saw the element; without one it is the processing time of the
             epoch that reads it.
-        format: ``parquet``, ``csv`` (with a header) or ``json`` (one object a line); by default from the path's ending.
+        format: ``parquet`` or ``csv`` (with a header); by default from the path's ending.
         time_zone: the zone of timestamps that carry none, e.g. ``"UTC"``; without it such a column is refused.
         continuous: True says that the folder never ends: a batch over all of it is refused.
         watermark: how the watermark is estimated.
@@ -121,8 +121,6 @@ class Files(Source):
                 raise DefinitionError(f"Files needs a {name}, got {getattr(self, name)!r}", code="DEFINITION_SOURCE")
         if not self.format:
             object.__setattr__(self, "format", PurePosixPath(self.path).suffix.lstrip(".").lower() or "parquet")
-        if self.format == "jsonl":
-            object.__setattr__(self, "format", "json")
         if self.format not in FORMATS:
             raise DefinitionError(
                 f"Files format={self.format!r} is not known",

@@ -109,7 +109,9 @@ def parse_iso(text: str, *, what: str = "time") -> dt.datetime:
     try:
         return dt.datetime.fromisoformat(text.strip())
     except ValueError:
-        raise DefinitionError(f"{what}={text!r} is not an ISO 8601 time", todo=_ISO_HINT, code="TIME_UNPARSABLE") from None
+        raise DefinitionError(
+            f"{what}={text!r} is not an ISO 8601 time", todo=_ISO_HINT, code="TIME_UNPARSABLE"
+        ) from None
 
 
 def to_datetime(micros: Micros) -> pendulum.DateTime | None:

@@ -67,7 +67,7 @@ class Trigger(ABC):
         return self.initial()
 
     def may_lose_data(self) -> str | None:
-        """Why elements could arrive after the last firing, or None. (They are published when the window expires.)"""
+        """Why elements could arrive after the last firing, or None; such elements are published when the window expires."""
         return None
 
     def children(self) -> tuple[Trigger, ...]:
@@ -115,7 +115,7 @@ class AtWatermark(Trigger):
         return f"{self!r} fires once; elements that come later have no firing of their own (wrap it in Repeat)"
 
     def __repr__(self) -> str:
-        return "AtWatermark()" if self.percentile == 100 else f"AtWatermark({percentile_text(self.percentile)})"  # noqa: PLR2004
+        return "AtWatermark()" if self.percentile == 100 else f"AtWatermark({percentile_text(self.percentile)})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -199,8 +199,9 @@ class SequenceOf(Trigger):
         return (at, self.triggers[at].initial() if at < len(self.triggers) else None), at == len(self.triggers)
 
     def may_lose_data(self) -> str | None:
-        """What the last trigger answers; the others only come before it."""
-        return self.triggers[-1].may_lose_data()
+        """What the last trigger answers; but where one never finishes, none after it ever has its turn."""
+        reasons = [trigger.may_lose_data() for trigger in self.triggers]
+        return None if None in reasons else reasons[-1]
 
     def children(self) -> tuple[Trigger, ...]:
         """The triggers in their order."""

@@ -106,7 +106,9 @@ def aggregate(name: str, combiner: Combiner, schema: Mapping[str, pl.DataType]) 
             return _extreme(name, column, schema[column], pl.Expr.max, pl.max_horizontal)
         case _:
             raise SubmissionError(
-                f"the Spark engine does not know the combiner {what}", todo="use Count, Sum, Mean, Min or Max", code="ENGINE_COMBINER"
+                f"the Spark engine does not know the combiner {what}",
+                todo="use Count, Sum, Mean, Min or Max",
+                code="ENGINE_COMBINER",
             )
 
 
@@ -126,6 +128,11 @@ def _extreme(
     return Aggregate(name, (field,), pl.col(field.name).alias(name))
 
 
+def combiners_to_json(grouping: Grouping) -> dict[str, tuple[str, str | None]]:
+    """A grouping's combiners by output name: kind and input column."""
+    return {name: (type(combiner).__name__, combiner.column) for name, combiner in grouping.combiners.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Aggregates:
     """All aggregates of one grouping, over input columns of known types."""
@@ -136,6 +143,14 @@ class Aggregates:
     def of(cls, grouping: Grouping, schema: Mapping[str, pl.DataType]) -> Aggregates:
         """The column-wise form of a grouping's combiners."""
         return cls(tuple(aggregate(name, combiner, schema) for name, combiner in grouping.combiners.items()))
+
+    @classmethod
+    def from_json(
+        cls, combiners: Mapping[str, tuple[str, str | None]], schema: Mapping[str, pl.DataType]
+    ) -> Aggregates:
+        """Read back :func:`combiners_to_json`."""
+        known: dict[str, Callable[..., Combiner]] = {kind.__name__: kind for kind in (Count, Sum, Mean, Min, Max)}
+        return cls(tuple(aggregate(name, known[kind](column), schema) for name, (kind, column) in combiners.items()))
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -63,6 +63,7 @@ class Kernel:
 
     def __init__(self, grouping: Grouping, schema: Mapping[str, pl.DataType]) -> None:
         self.grouping = grouping
+        self.schema = {name: schema[name] for name in grouping.input_columns()}
         self.aggregates = Aggregates.of(grouping, schema)
         self.percentiles = Percentiles(grouping.trigger)
         self.trigger = compile_trigger(grouping.trigger, self.percentiles)
@@ -96,7 +97,8 @@ class Kernel:
 
     def fold(self, partials: list[pl.DataFrame]) -> pl.DataFrame:
         """Partial accumulators of several map tasks, one row a key and window; the order of the list decides the order
-        in which floating-point sums are added, so give it a fixed one."""
+        in which floating-point sums are added, so give it a fixed one.
+        """
         if len(partials) == 1:
             return partials[0]
         return pl.concat(partials).group_by(self.by, maintain_order=False).agg(self.aggregates.merge())
@@ -124,7 +126,7 @@ class Kernel:
         # No trigger can lose data: what expires unpublished is published now.
         due = fired | (expired & fresh)
         if not due.any() and not expired.any():
-            return Outcome(state, state.filter(changed), self._no_panes(), self._wake(end, passed))
+            return Outcome(state, state.filter(changed), self.empty_panes(), self._wake(end, passed))
 
         silent = self._unchanged(state, due, fresh)
         panes = self._panes(state, due & ~silent, expired, clock)
@@ -193,7 +195,9 @@ class Kernel:
         for name, dtype in self.state_schema.items():
             if name in self.partial_schema:
                 continue
-            value = True if name == _FRESH else False if dtype == pl.Boolean else None if name.startswith(_STANDING) else 0
+            value = (
+                True if name == _FRESH else False if dtype == pl.Boolean else None if name.startswith(_STANDING) else 0
+            )
             defaults.append(pl.lit(value, dtype=dtype).alias(name))
         return partials.select(*self.partial_schema).with_columns(defaults)
 
@@ -269,12 +273,15 @@ class Kernel:
             "pane_is_last", "pane_is_retraction", "completeness", "watermark", "processing_time", *hidden,
         ]  # fmt: skip
 
-    def _no_panes(self) -> pl.DataFrame:
+    def empty_panes(self) -> pl.DataFrame:
+        """No panes, in the pane log's columns."""
         nothing = self.empty_state()
         none = np.zeros(0, dtype=np.bool_)
         return self._panes(nothing, none, none, _NO_CLOCK)
 
-    def _wake(self, end: np.ndarray[tuple[int], np.dtype[np.int64]], passed: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> Wake:
+    def _wake(
+        self, end: np.ndarray[tuple[int], np.dtype[np.int64]], passed: np.ndarray[tuple[int], np.dtype[np.uint32]]
+    ) -> Wake:
         return Wake.of(self.percentiles, end, passed)
 
 
@@ -285,7 +292,9 @@ def _time(column: str | pl.Expr) -> pl.Expr:
     return finite.cast(pl.Datetime("us", "UTC"))
 
 
-def _completeness(clock: Clock, end: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _completeness(
+    clock: Clock, end: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """For each window end the greatest share that the watermark curve claims (``WatermarkCurve.completeness``)."""
     claimed = np.zeros(len(end), dtype=np.float64)
     for percentile, mark in clock.watermarks:

@@ -40,7 +40,7 @@ class Percentiles:
 
     def __init__(self, trigger: Trigger) -> None:
         self.values = tuple(sorted(trigger.percentiles() | {100.0}))
-        if len(self.values) > 32:  # noqa: PLR2004 - the bits of the column
+        if len(self.values) > 32:
             raise SubmissionError(
                 f"the trigger asks for {len(self.values)} percentiles", todo="use at most 31", code="ENGINE_TRIGGER"
             )
@@ -157,7 +157,8 @@ def compile_trigger(trigger: Trigger, percentiles: Percentiles, path: str = "_tr
 @dataclass(frozen=True, slots=True)
 class Wake:
     """When a partition next has something to do: the least window end that each percentile has not reached, the least
-    end of all. ``MAX_TIME`` and beyond: never."""
+    end of all. ``MAX_TIME`` and beyond: never.
+    """
 
     unreached: dict[float, Micros]
     first_end: Micros

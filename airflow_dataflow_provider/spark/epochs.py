@@ -1,0 +1,344 @@
+"""One epoch after the other: plan, run, prepare, commit (DESIGN 5).
+
+Each step leaves a document that is written once. After a crash between any two of them, the next driver finds the open
+plan and goes on where it stood: with the clock that was planned, and with the result that was prepared, if one was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.errors import DataError
+from airflow_dataflow_provider.model.sources import Files
+from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
+from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
+from airflow_dataflow_provider.progress.pane_commits import PaneCommit
+from airflow_dataflow_provider.progress.records import EpochKind, EpochPlan, EpochRecord, Prepared, RowCounts
+from airflow_dataflow_provider.spark import state
+from airflow_dataflow_provider.spark.delays import Observation
+from airflow_dataflow_provider.spark.frames import from_blob
+from airflow_dataflow_provider.spark.map_side import SHUFFLE_SCHEMA, MapSide, Report
+from airflow_dataflow_provider.spark.reduce_side import RESULT_SCHEMA, ReduceSide
+from airflow_dataflow_provider.spark.state import Chain
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+    from airflow_dataflow_provider.model.pipeline import Pipeline
+    from airflow_dataflow_provider.progress.identity import PipelineIdentity
+    from airflow_dataflow_provider.progress.log import EpochLog
+    from airflow_dataflow_provider.progress.owner import Ownership
+    from airflow_dataflow_provider.progress.store import Store
+    from airflow_dataflow_provider.spark.pane_writer import PaneWriter
+    from airflow_dataflow_provider.spark.reading import Schema
+
+_SWEEP_EVERY = 16
+"""Epochs between two looks for state files that no chain holds any more."""
+_SNAPSHOT_EVERY = 16
+"""Epochs between two whole copies of the delay sketches in the log; between them each epoch logs its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What stays the same while a driver runs."""
+
+    spark: SparkSession
+    pipeline: Pipeline
+    store: Store
+    identity: PipelineIdentity
+    ownership: Ownership
+    log: EpochLog
+    panes: PaneWriter
+    schema: Schema
+    mode: str
+    run_id: str
+    now: Callable[[], Micros]
+    on_commit: Callable[[EpochRecord], None]
+
+
+class Epochs:
+    """The epochs of one driver. Calls must not overlap."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        last = run.log.last_record()
+        self._next = 0 if last is None else last.epoch + 1
+        self._chains = dict.fromkeys(range(run.identity.partitions), Chain())
+        self._expired_until: Micros = MIN_TIME
+        self._told = WatermarkCurve.flat(MIN_TIME, run.pipeline.percentiles())
+        self._last_data_at: Micros | None = None
+        self._since_snapshot = 0
+        self._delays = Observation()
+        if last is not None:
+            self._restore(last)
+
+    # Epochs
+
+    def data(self, paths: DataFrame, batch: int) -> None:
+        """An epoch over one batch of Spark's; a batch that was handed out before is finished, or passed over."""
+        plan = self._run.log.plan_for_batch(batch)
+        if plan is None:
+            now = self._run.now()
+            self._told = self.estimate(now, idle=False).raised_to(self._told)
+            plan = self._plan("data", Clock(now, self._told), batch=batch)
+        elif plan.epoch < self._next:
+            return
+        self._finish(plan, paths)
+
+    def clock(self, *, idle: bool) -> bool:
+        """An epoch without elements, if the clock has moved far enough for it to say anything.
+
+        Args:
+            idle: the source has nothing more at the moment, so that its frontier may follow the clock.
+
+        Returns:
+            Whether there was one.
+        """
+        now = self._run.now()
+        curve = self.estimate(now, idle=idle).raised_to(self._told)
+        if curve == self._told and not self._due(Clock(now, curve), curve.at(100)):
+            return False
+        self._told = curve
+        self._finish(self._plan("clock", Clock(now, curve)), None)
+        return True
+
+    def end_of_input(self) -> None:
+        """Fire as at the end of input. Windows stay open by the estimate, so that a later run can go on."""
+        self._told = self.estimate(self._run.now(), idle=True).raised_to(self._told)
+        clock = Clock(self._run.now(), END_OF_INPUT)
+        self._finish(self._plan("end_of_input", clock, details={"told": self._told.to_json()}), None)
+
+    def interval(self, paths: DataFrame, interval: tuple[Micros, Micros]) -> None:
+        """One epoch that recomputes the windows whose end lies in ``(from, to]`` and replaces what stood there."""
+        self._finish(self._plan("interval", Clock(self._run.now(), END_OF_INPUT), interval=interval), paths)
+
+    def resume(self, paths_now: Callable[[], DataFrame]) -> None:
+        """Finish what the driver before this one had planned, unless Spark will hand its batch out again by itself."""
+        plan = self._run.log.open_plan()
+        if plan is not None and plan.kind != "data":
+            self._finish(plan, paths_now() if plan.kind == "interval" else None)
+
+    def sweep(self) -> None:
+        """Remove state files that nothing stands on any more; only between epochs."""
+        files = (name for chain in self._chains.values() for name in chain.files)
+        state.sweep(self._run.store, files, before=self._next)
+
+    @property
+    def told(self) -> WatermarkCurve:
+        """The curve that was published last."""
+        return self._told
+
+    def estimate(self, now: Micros, *, idle: bool) -> WatermarkCurve:
+        """The curve as the delays seen so far have it."""
+        source = self._run.pipeline.source
+        idle_after, idle_for = source.watermark.idle_after, 0
+        if (
+            idle
+            and idle_after is not None
+            and self._last_data_at is not None
+            and now - self._last_data_at >= idle_after
+        ):
+            idle_for = now - self._last_data_at
+        return self._delays.curve(self._run.pipeline.percentiles(), idle_for=idle_for)
+
+    # Steps
+
+    def _plan(
+        self,
+        kind: EpochKind,
+        clock: Clock,
+        *,
+        batch: int | None = None,
+        interval: tuple[Micros, Micros] | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> EpochPlan:
+        run = self._run
+        run.ownership.check()
+        plan = EpochPlan(
+            self._next,
+            kind,
+            batch,
+            run.ownership.token,
+            run.run_id,
+            run.mode,
+            clock,
+            run.now(),
+            interval,
+            details or {},
+        )
+        return run.log.plan(plan)
+
+    def _finish(self, plan: EpochPlan, paths: DataFrame | None) -> None:
+        """Take a planned epoch to its commit, from wherever it stands."""
+        run = self._run
+        prepared = run.log.prepared(plan.epoch)
+        if prepared is None:
+            details = self._execute(plan, paths)
+            run.ownership.check()
+            prepared = run.log.prepare(Prepared(plan.epoch, run.ownership.token, details))
+        details = prepared.details
+        run.ownership.check()
+        now = run.now()
+        run.panes.commit(
+            PaneCommit(plan.epoch, tuple(details["pane_files"]), details["panes"], plan.interval, plan.mode, now)
+        )
+        frontier = from_iso(details["frontier"])
+        record = run.log.commit(
+            EpochRecord(
+                epoch=plan.epoch,
+                kind=plan.kind,
+                mode=plan.mode,
+                run_id=plan.run_id,
+                token=run.ownership.token,
+                spark_batch=plan.spark_batch,
+                clock=plan.clock,
+                published=self._published(plan),
+                end_of_input=plan.kind == "end_of_input",
+                rows=RowCounts(details["read"], details["late"], details["expired"], details["rejected"]),
+                panes=details["panes"],
+                frontier=None if frontier == MIN_TIME else frontier,
+                backlog=None if plan.kind == "data" else 0,
+                interval=plan.interval,
+                started_at=plan.planned_at,
+                finished_at=now,
+                details=details,
+            )
+        )
+        self._next = plan.epoch + 1
+        if plan.interval is None:
+            self._absorb(record)
+        if plan.epoch % _SWEEP_EVERY == 0:
+            self.sweep()
+        run.on_commit(record)
+
+    def _published(self, plan: EpochPlan) -> WatermarkCurve:
+        told = plan.details.get("told")
+        return plan.clock.watermarks if told is None else WatermarkCurve.from_json(told)
+
+    def _execute(self, plan: EpochPlan, paths: DataFrame | None) -> dict[str, Any]:
+        """Run the epoch on Spark; the answer is all that its commit needs, as JSON."""
+        run, clock = self._run, plan.clock
+        horizon = MIN_TIME if plan.kind == "interval" else self._published(plan).at(100)
+        report, chains, few, files, panes, written = Report(), dict(self._chains), [], {}, 0, 0
+        for row in self._job(plan, paths, horizon):
+            for document in sorted(json.loads(row["report"]), key=lambda task: str(task["origin"])):
+                report.add(document, run.pipeline.source.watermark.horizons)
+            answer = json.loads(row["chain"])
+            partition = int(answer["partition"])
+            if plan.interval is None:
+                chains[partition] = Chain.from_json(answer["chain"])
+            panes += answer["panes"]
+            written += answer["written"]
+            if answer["pane_file"]:
+                files[partition] = answer["pane_file"]
+            if row["panes"] is not None:
+                few.append((partition, from_blob(bytes(row["panes"]))))
+        self._refuse_too_many_rejects(report)
+        delays = self._delays.merged(report.observation, run.pipeline.source.watermark.horizons)
+        snapshot = self._since_snapshot + 1 >= _SNAPSHOT_EVERY
+        few.sort(key=lambda pair: pair[0])
+        return {
+            **{name: value for name, value in report.to_json().items() if name != "observation"},
+            "panes": panes,
+            "pane_files": run.panes.stage(plan.epoch, [frame for _, frame in few], files),
+            "state_bytes": written,
+            "horizon": iso(horizon),
+            "frontier": iso(delays.frontier),
+            "chains": {str(partition): chain.to_json() for partition, chain in sorted(chains.items())},
+            "observed": report.observation.to_json() if report.observation.count else None,
+            "delays": delays.to_json() if snapshot else None,
+            "clock_processing_time": iso(clock.processing_time),
+        }
+
+    def _job(self, plan: EpochPlan, paths: DataFrame | None, horizon: Micros) -> list[Row]:
+        run, partitions = self._run, self._run.identity.partitions
+        stateless = plan.kind == "interval"
+        reduce_side = ReduceSide(
+            run.pipeline, run.schema, run.store.url, run.panes.url, plan.epoch, None if stateless else self._chains,
+            self._expired_until, plan.clock, horizon,
+        )  # fmt: skip
+        if paths is None:
+            if not self._due(plan.clock, horizon):
+                return []
+            ticks = run.spark.range(0, partitions, 1, partitions)
+            reduced = ticks.mapInArrow(lambda batches: reduce_side.tick(batches), RESULT_SCHEMA)
+        else:
+            map_side = MapSide(
+                run.pipeline,
+                run.schema,
+                partitions,
+                run.store.url,
+                plan.epoch,
+                plan.clock.processing_time,
+                horizon,
+                plan.interval,
+            )
+            shuffled = paths.mapInArrow(lambda batches: map_side(batches), SHUFFLE_SCHEMA)
+            reduced = shuffled.repartitionById(partitions, "partition").mapInArrow(
+                lambda batches: reduce_side(batches), RESULT_SCHEMA
+            )
+        return sorted(reduced.collect(), key=lambda row: int(json.loads(row["chain"])["partition"]))
+
+    def _due(self, clock: Clock, horizon: Micros) -> bool:
+        lateness = self._run.pipeline.grouping.allowed_lateness
+        return any(chain.live and chain.wake.is_due(clock, horizon, lateness) for chain in self._chains.values())
+
+    def _refuse_too_many_rejects(self, report: Report) -> None:
+        source = self._run.pipeline.source
+        limit = source.max_rejected_share if isinstance(source, Files) else None
+        if limit is not None and report.rejected > limit * report.read:
+            raise DataError(
+                f"{report.rejected} of {report.read} rows were rejected, more than the allowed share of {limit:g}",
+                why="so many malformed rows mean that the source has changed, and results would be wrong by what is missing",
+                todo=f"look at {self._run.store.child('rejected')}, mend the source or raise max_rejected_share, and run again",
+                code="DATA_REJECTED",
+            )
+
+    # What the log says
+
+    def _absorb(self, record: EpochRecord) -> None:
+        """Make a committed epoch what the next one starts from."""
+        details = record.details
+        self._chains = {int(partition): Chain.from_json(chain) for partition, chain in details["chains"].items()}
+        self._expired_until = from_iso(details["horizon"])
+        self._told = record.published if record.told is None else record.told
+        if record.kind == "data":
+            self._last_data_at = from_iso(details["clock_processing_time"])
+        self._learn(details)
+
+    def _learn(self, details: Mapping[str, Any]) -> None:
+        if details["delays"] is not None:
+            self._delays, self._since_snapshot = Observation.from_json(details["delays"]), 0
+            return
+        self._since_snapshot += 1
+        if details["observed"] is not None:
+            horizons = self._run.pipeline.source.watermark.horizons
+            self._delays = self._delays.merged(Observation.from_json(details["observed"]), horizons)
+
+    def _restore(self, last: EpochRecord) -> None:
+        """Stand where the last driver stood: the newest epoch that is not an interval's, and the delays before it."""
+        epochs: list[EpochRecord] = []
+        epoch = last.epoch
+        stream: EpochRecord | None = None
+        while epoch >= 0:
+            record = last if epoch == last.epoch else self._run.log.record(epoch)
+            assert record is not None
+            epoch -= 1
+            if record.interval is not None:
+                continue
+            stream = stream or record
+            epochs.append(record)
+            if record.details["delays"] is not None:
+                break
+        for record in reversed(epochs):
+            self._learn(record.details)
+            if record.kind == "data":
+                self._last_data_at = from_iso(record.details["clock_processing_time"])
+        if stream is not None:
+            delays, count = self._delays, self._since_snapshot
+            self._absorb(stream)
+            self._delays, self._since_snapshot = delays, count

@@ -1,0 +1,205 @@
+"""The map side: paths go in, packed partial accumulators come out, one blob a state partition.
+
+One vectorised pass over each file: read, set malformed rows aside, assign windows, send elements of expired windows to the
+late output, combine what is left by key and window, pack by state partition. Rows that cannot go on are written to files
+of this task; which of them count is said by the epoch log.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from airflow_dataflow_provider.model.sources import Files
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
+from airflow_dataflow_provider.model.windows import FixedWindows, GlobalWindows
+from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.spark.delays import Observation
+from airflow_dataflow_provider.spark.frames import to_blob, write_parquet
+from airflow_dataflow_provider.spark.hashing import partition_of
+from airflow_dataflow_provider.spark.kernel.kernel import END, START, Kernel
+from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, Schema, read
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.pipeline import Pipeline
+    from airflow_dataflow_provider.model.time import Micros
+
+SHUFFLE_SCHEMA = "partition int, origin string, report string, blob binary"
+"""Rows between the map side and the kernel: a blob of partial accumulators, or (on partition 0) a task's report."""
+_CHUNK_BYTES = 128 * 2**20
+"""Files are combined together until this many bytes of them; then what they came to is sent off."""
+
+EXPIRED_FOLDER, REJECTED_FOLDER = "expired", "rejected"
+
+
+@dataclass(frozen=True)
+class MapSide:
+    """What every map task of an epoch needs; Spark sends it to the workers.
+
+    Args:
+        pipeline: what to read and how to group.
+        schema: the types of the columns that are read.
+        partitions: the number of state partitions.
+        state_url: where expired and rejected rows are written.
+        epoch: whose they are.
+        now: processing time of the epoch.
+        horizon: the ordinary watermark by which elements are late or expired.
+        window_ends: an interval epoch takes only windows whose end lies in ``(from, to]``; None: all.
+    """
+
+    pipeline: Pipeline
+    schema: Schema
+    partitions: int
+    state_url: str
+    epoch: int
+    now: Micros
+    horizon: Micros
+    window_ends: tuple[Micros, Micros] | None = None
+
+    @cached_property
+    def _kernel(self) -> Kernel:
+        return Kernel(self.pipeline.grouping, self.schema)
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """One task: batches of ``path string, length bigint`` in, batches of :data:`SHUFFLE_SCHEMA` out."""
+        report = Report()
+        origin: str | None = None
+        chunk: list[str] = []
+        size = 0
+        for batch in batches:
+            for path, length in zip(batch.column("path").to_pylist(), batch.column("length").to_pylist(), strict=True):
+                chunk.append(path)
+                origin = path if origin is None else min(origin, path)
+                size += length
+                if size >= _CHUNK_BYTES:
+                    yield from self._send(chunk, report)
+                    chunk, size = [], 0
+        if chunk:
+            yield from self._send(chunk, report)
+        if report.files:
+            yield _batch([(0, "", json.dumps({**report.to_json(), "origin": origin}), None)])
+
+    def _send(self, paths: list[str], report: Report) -> Iterator[pa.RecordBatch]:
+        partials = self.combine(paths, report)
+        if not len(partials):
+            return
+        home = partition_of([partials[column] for column in self.pipeline.grouping.key], self.partitions)
+        order = np.argsort(home, kind="stable")
+        partials = partials[order]
+        bounds = np.searchsorted(home[order], np.arange(self.partitions + 1))
+        origin = min(paths)
+        for partition in range(self.partitions):
+            start, stop = int(bounds[partition]), int(bounds[partition + 1])
+            if stop > start:
+                yield _batch([(partition, origin, None, to_blob(partials[start:stop]))])
+
+    def combine(self, paths: list[str], report: Report) -> pl.DataFrame:
+        """The partial accumulators of some files: one row a key and window."""
+        source = self.pipeline.source
+        assert isinstance(source, Files)
+        store = Store.open(self.state_url)
+        frames = []
+        for path in paths:
+            found = read(source, self.schema, path, self.now)
+            report.files += 1
+            rows = self._assigned(found.rows)
+            report.read += len(rows) + len(found.rejected)
+            if len(found.rejected):
+                report.rejected += len(found.rejected)
+                report.rejected_files.append(self._set_aside(store, REJECTED_FOLDER, found.rejected))
+            if self.window_ends is None and len(rows):
+                observed = Observation.of(source.watermark, rows[EVENT].to_numpy(), rows[ARRIVAL].to_numpy(), self.now)
+                report.observation = report.observation.merged(observed, source.watermark.horizons)
+            frames.append(self._without_expired(store, rows, report))
+        rows = pl.concat(frames)
+        return rows.group_by(self._kernel.by).agg(self._kernel.aggregates.make())
+
+    def _assigned(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows with their windows: ``AssignWindows``, column-wise."""
+        match self.pipeline.grouping.window:
+            case FixedWindows(size=size, offset=offset):
+                event = rows[EVENT].to_numpy()
+                start = event - np.mod(event - offset, size)
+                rows = rows.with_columns(pl.Series(START, start), pl.Series(END, start + size))
+            case GlobalWindows():
+                rows = rows.with_columns(pl.lit(MIN_TIME).alias(START), pl.lit(MAX_TIME).alias(END))
+            case other:  # the plan was checked before it was sent here
+                raise AssertionError(other)
+        if self.window_ends is not None:
+            after, until = self.window_ends
+            rows = rows.filter((pl.col(END) > after) & (pl.col(END) <= until))
+        return rows
+
+    def _without_expired(self, store: Store, rows: pl.DataFrame, report: Report) -> pl.DataFrame:
+        if self.horizon == MIN_TIME or not len(rows):
+            return rows
+        end = rows[END].to_numpy()
+        expired = end <= self.horizon - self.pipeline.grouping.allowed_lateness
+        report.late += int((end <= self.horizon).sum()) - int(expired.sum())
+        if not expired.any():
+            return rows
+        lost = rows.filter(expired)
+        report.expired += len(lost)
+        moment = pl.Datetime("us", "UTC")
+        finite = pl.col(END) < MAX_TIME
+        lost = lost.select(
+            pl.exclude(EVENT, ARRIVAL, START, END),
+            pl.col(EVENT).cast(moment).alias("_event_time"),
+            pl.col(ARRIVAL).cast(moment).alias("_arrival_time"),
+            pl.when(finite).then(pl.col(START)).cast(moment).alias("_window_start"),
+            pl.when(finite).then(pl.col(END)).cast(moment).alias("_window_end"),
+            pl.lit(self.horizon).cast(moment).alias("_watermark"),
+            (pl.col(ARRIVAL) - pl.col(EVENT)).cast(pl.Duration("us")).alias("_delay"),
+            pl.lit("the window had expired").alias("_reason"),
+        )
+        report.expired_files.append(self._set_aside(store, EXPIRED_FOLDER, lost))
+        return rows.filter(~expired)
+
+    def _set_aside(self, store: Store, folder: str, rows: pl.DataFrame) -> str:
+        name = f"{self.epoch:012d}/{uuid.uuid4().hex}.parquet"
+        write_parquet(store, f"{folder}/{name}", rows)
+        return name
+
+
+class Report:
+    """What one map task, or all of them together, saw."""
+
+    def __init__(self) -> None:
+        self.files = self.read = self.late = self.expired = self.rejected = 0
+        self.expired_files: list[str] = []
+        self.rejected_files: list[str] = []
+        self.observation = Observation()
+
+    def add(self, document: dict[str, Any], horizons: tuple[Micros, ...]) -> None:
+        """Add another task's :meth:`to_json`."""
+        for name in ("files", "read", "late", "expired", "rejected"):
+            setattr(self, name, getattr(self, name) + document[name])
+        self.expired_files += document["expired_files"]
+        self.rejected_files += document["rejected_files"]
+        self.observation = self.observation.merged(Observation.from_json(document["observation"]), horizons)
+
+    def to_json(self) -> dict[str, Any]:
+        """For the way to the driver."""
+        return {
+            "files": self.files, "read": self.read, "late": self.late, "expired": self.expired, "rejected": self.rejected,
+            "expired_files": self.expired_files, "rejected_files": self.rejected_files,
+            "observation": self.observation.to_json(),
+        }  # fmt: skip
+
+
+_ARROW = pa.schema([("partition", pa.int32()), ("origin", pa.string()), ("report", pa.string()), ("blob", pa.binary())])
+
+
+def _batch(rows: list[tuple[int, str, str | None, bytes | None]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(list(column), type=kind.type) for column, kind in zip(columns, _ARROW, strict=True)], schema=_ARROW
+    )

@@ -1,0 +1,195 @@
+"""Splits to frames: one file after the other, only the columns that are asked for, malformed rows set aside.
+
+The file read is part of the map pass: what crosses the JVM is the path, not the rows.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+import fsspec
+import polars as pl
+
+from airflow_dataflow_provider.model.errors import DataError, SubmissionError
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.sources import Files
+
+EVENT, ARRIVAL = "_event", "_arrival"
+"""The times of a row in microseconds since the epoch."""
+_REASON = "_reason"
+Schema = dict[str, pl.DataType]
+
+_TEXT_TIME = "%Y-%m-%dT%H:%M:%S%.f%#z"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One file: its good rows with :data:`EVENT` and :data:`ARRIVAL`, and the rejected ones, whole, with the reason."""
+
+    rows: pl.DataFrame
+    rejected: pl.DataFrame
+
+
+def column_types(source: Files, file: str) -> Schema:
+    """The types in which the engine keeps a file's columns: 64-bit numbers, microseconds, plain text.
+
+    Raises:
+        DataError: ``DATA_UNREADABLE`` where the file is not what its format says.
+    """
+    try:
+        if source.format == "parquet":
+            found: Mapping[str, pl.DataType] = pl.read_parquet_schema(_open(file))
+        else:
+            found = pl.read_csv(_open(file), n_rows=10_000, try_parse_dates=False).schema
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise _unreadable(file, error) from error
+    return {name: _kept_as(dtype) for name, dtype in found.items()}
+
+
+def check_columns(source: Files, wanted: tuple[str, ...], found: Schema, file: str) -> Schema:
+    """The types of the wanted columns.
+
+    Raises:
+        SubmissionError: ``SOURCE_NO_COLUMN``, ``SOURCE_EVENT_TIME_TYPE``, ``SOURCE_NAIVE_TIME``, ``SUBMIT_COLUMN_TYPE``.
+    """
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        role = " (the event time)" if missing[0] == source.event_time else ""
+        raise SubmissionError(
+            f"the column {missing[0]!r}{role} is not in {file}",
+            why="the pipeline reads it",
+            todo=f"name one of its columns: {', '.join(found)}",
+            code="SOURCE_NO_COLUMN",
+        )
+    for name in source.columns():
+        dtype = found[name]
+        if dtype == pl.String:
+            continue
+        if not isinstance(dtype, pl.Datetime):
+            raise SubmissionError(
+                f"the time column {name!r} has type {dtype} in {file}",
+                why="a number or a date does not say which instant is meant",
+                todo="make it a timestamp with a time zone, or ISO 8601 text with an offset",
+                code="SOURCE_EVENT_TIME_TYPE",
+            )
+        if dtype.time_zone is None and source.time_zone is None:
+            raise SubmissionError(
+                f"the time column {name!r} of {file} has no time zone",
+                why="a naive time means another instant on every machine",
+                todo='write it in UTC with a zone, or say what it means: Files(..., time_zone="UTC")',
+                code="SOURCE_NAIVE_TIME",
+            )
+    return {name: found[name] for name in wanted}
+
+
+def read(source: Files, schema: Schema, file: str, now: int) -> Read:
+    """Read one file.
+
+    Args:
+        source: says what the times are.
+        schema: the columns that are wanted, in the types they are kept in.
+        file: its path or URL.
+        now: the arrival time of rows that carry none; microseconds.
+
+    Raises:
+        DataError: ``DATA_UNREADABLE``, ``DATA_COLUMN_MISSING``: the file as a whole cannot be read.
+    """
+    raw = _load(source, list(schema), file)
+    problems: list[pl.Expr] = []
+    columns: list[pl.Expr] = []
+    for name, dtype in schema.items():
+        if name in source.columns():
+            continue
+        converted = pl.col(name).cast(dtype, strict=False)
+        columns.append(converted.alias(name))
+        if raw.schema[name] != dtype:
+            broken = converted.is_null() & pl.col(name).is_not_null()
+            problems.append(pl.when(broken).then(pl.lit(f"{name} does not read as {dtype}")))
+    event = _micros(source, raw.schema, source.event_time)
+    arrival = _micros(source, raw.schema, source.arrival_time) if source.arrival_time else pl.lit(now, dtype=pl.Int64)
+    for name in source.columns():
+        unread = pl.when(pl.col(name).is_null()).then(pl.lit(f"{name} is null"))
+        problems.append(unread.when(_micros(source, raw.schema, name).is_null()).then(pl.lit(f"{name} is not a time")))
+    rows = raw.select(
+        *columns, event.alias(EVENT), arrival.alias(ARRIVAL), pl.coalesce(problems).cast(pl.String).alias(_REASON)
+    )
+    bad = rows[_REASON].is_not_null()
+    if not bad.any():
+        return Read(rows.drop(_REASON), pl.DataFrame())
+    whole = _load(source, None, file).filter(bad).with_columns(_file=pl.lit(file), _reason=rows[_REASON].filter(bad))
+    return Read(rows.filter(~bad).drop(_REASON), whole)
+
+
+def _load(source: Files, columns: list[str] | None, file: str) -> pl.DataFrame:
+    try:
+        if source.format == "parquet":
+            return pl.read_parquet(_open(file), columns=columns, hive_partitioning=False)
+        # Everything as text first: a value that does not read as its type must be seen, not turned into a null.
+        return pl.read_csv(_open(file), columns=columns, infer_schema=False)
+    except pl.exceptions.ColumnNotFoundError as error:
+        raise DataError(
+            f"{file} lacks a column that the pipeline reads: {error}",
+            why="earlier files had it; reading on would treat its rows as nulls",
+            todo="repair or remove the file; the run goes on where it stopped",
+            code="DATA_COLUMN_MISSING",
+        ) from error
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise _unreadable(file, error) from error
+
+
+def _micros(source: Files, schema: Mapping[str, pl.DataType], name: str) -> pl.Expr:
+    """A time column as microseconds since the epoch; null where it is none."""
+    column, dtype = pl.col(name), schema[name]
+    if dtype == pl.String:
+        # An offset is required: "Z" is spelled out, and what has none does not match.
+        text = column.str.strip_chars().str.replace(" ", "T", literal=True).str.replace(r"[Zz]$", "+00:00")
+        parsed = text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f%:z", time_unit="us", strict=False)
+        if source.time_zone is not None:
+            naive = text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False)
+            parsed = pl.coalesce(
+                parsed, naive.dt.replace_time_zone(source.time_zone, ambiguous="earliest", non_existent="null")
+            )
+        return parsed.dt.epoch("us")
+    if isinstance(dtype, pl.Datetime):
+        if dtype.time_zone is None:
+            column = column.dt.replace_time_zone(source.time_zone or "UTC", ambiguous="earliest", non_existent="null")
+        return column.dt.epoch("us")
+    return pl.lit(None, dtype=pl.Int64)
+
+
+def _kept_as(dtype: pl.DataType) -> pl.DataType:
+    if dtype.is_integer() and dtype != pl.UInt64:
+        return pl.Int64()
+    if dtype.is_float():
+        return pl.Float64()
+    if isinstance(dtype, pl.Datetime):
+        return pl.Datetime("us", dtype.time_zone)
+    if dtype in (pl.Categorical, pl.Enum):
+        return pl.String()
+    return dtype
+
+
+def _open(file: str) -> str | io.BytesIO:
+    """What polars can read: a local path as it is, anything else through fsspec.
+
+    Spark names local files ``file:/a/b`` or ``file:///a%20b``; both mean a path of this machine.
+    """
+    parts = urlsplit(file)
+    if parts.scheme in ("", "file"):
+        return unquote(parts.path) if parts.scheme else file
+    with fsspec.open(file, "rb") as stream:
+        return io.BytesIO(stream.read())
+
+
+def _unreadable(file: str, error: Exception) -> DataError:
+    return DataError(
+        f"{file} cannot be read: {error}",
+        why="a file that is skipped is data that is lost",
+        todo="repair or remove the file; the run goes on where it stopped",
+        code="DATA_UNREADABLE",
+    )

@@ -1,0 +1,110 @@
+"""The reduce side: one kernel call a state partition, between loading its chain and writing what has changed."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+from pyspark import TaskContext
+
+from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.spark import state
+from airflow_dataflow_provider.spark.frames import from_blob, to_blob, write_parquet
+from airflow_dataflow_provider.spark.kernel.kernel import Kernel
+from airflow_dataflow_provider.spark.state import Chain
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.clock import Clock
+    from airflow_dataflow_provider.model.pipeline import Pipeline
+    from airflow_dataflow_provider.model.time import Micros
+    from airflow_dataflow_provider.spark.reading import Schema
+
+RESULT_SCHEMA = "report string, chain string, panes binary"
+"""What a reduce task answers: the map reports that came through it, its partition's result, its panes if they are few."""
+_FEW = 5_000
+"""Panes of one partition that travel to the driver, which writes them as one file with the others' few."""
+
+
+@dataclass(frozen=True)
+class ReduceSide:
+    """What every reduce task of an epoch needs; Spark sends it to the workers.
+
+    Args:
+        pipeline: how to group, combine and fire.
+        schema: the types of the columns that are read.
+        state_url: where the state is.
+        panes_url: where the pane log is.
+        epoch: the epoch's number.
+        chains: the state of each partition before the epoch; None for an epoch that neither has nor leaves state.
+        expired_until: the horizon that those chains were committed with.
+        clock: what fires panes.
+        horizon: the ordinary watermark by which windows expire.
+    """
+
+    pipeline: Pipeline
+    schema: Schema
+    state_url: str
+    panes_url: str
+    epoch: int
+    chains: Mapping[int, Chain] | None
+    expired_until: Micros
+    clock: Clock
+    horizon: Micros
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """One task: what the map side sent to this partition in, one row of :data:`RESULT_SCHEMA` out."""
+        arrived: list[tuple[str, bytes]] = []
+        reports: list[str] = []
+        for batch in batches:
+            for row in batch.to_pylist():
+                if row["report"] is not None:
+                    reports.append(row["report"])
+                if row["blob"] is not None:
+                    arrived.append((row["origin"], row["blob"]))
+        # Blobs arrive in any order; floating-point sums must not depend on it.
+        arrived.sort(key=lambda pair: pair[0])
+        yield self._answer(reports, [from_blob(blob) for _, blob in arrived])
+
+    def tick(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """One task of an epoch without elements; what comes in only says that there is a task."""
+        for _ in batches:
+            pass
+        yield self._answer([], [])
+
+    def _answer(self, reports: list[str], partials: list[pl.DataFrame]) -> pa.RecordBatch:
+        context = TaskContext.get()
+        assert context is not None
+        # One Spark partition is one state partition, also where nothing came in.
+        answer, panes = self.run(context.partitionId(), partials)
+        return pa.RecordBatch.from_pydict(
+            {"report": [f"[{', '.join(reports)}]"], "chain": [json.dumps(answer)], "panes": [panes]},
+            schema=pa.schema([("report", pa.string()), ("chain", pa.string()), ("panes", pa.binary())]),
+        )
+
+    def run(self, partition: int, partials: list[pl.DataFrame]) -> tuple[dict[str, object], bytes | None]:
+        """Advance one partition: its answer as JSON, and its panes if they are few."""
+        kernel = Kernel(self.pipeline.grouping, self.schema)
+        store = Store.open(self.state_url)
+        before = Chain() if self.chains is None else self.chains[partition]
+        frame = (
+            state.load(store, kernel, partition, before, self.expired_until) if before.files else kernel.empty_state()
+        )
+        outcome = kernel.advance(frame, kernel.fold(partials) if partials else None, self.clock, self.horizon)
+        chain, written = (
+            (Chain(), 0) if self.chains is None else state.save(store, self.epoch, partition, before, outcome)
+        )
+        file, few = None, None
+        if 0 < len(outcome.panes) <= _FEW:
+            few = to_blob(outcome.panes)
+        elif len(outcome.panes):
+            file = f"{self.epoch:012d}-{partition:04d}-{uuid.uuid4().hex[:8]}.parquet"
+            write_parquet(Store.open(self.panes_url), f"data/{file}", outcome.panes)
+        answer = {
+            "partition": partition, "chain": chain.to_json(), "written": written, "pane_file": file, "panes": len(outcome.panes),
+        }  # fmt: skip
+        return answer, few

@@ -1,0 +1,62 @@
+"""The Spark session that a run gets: the user's settings first, then what the engine relies on."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from airflow_dataflow_provider.model.errors import SubmissionError
+from airflow_dataflow_provider.spark.java import ensure_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_THREADS = "POLARS_MAX_THREADS"
+
+_DEFAULTS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+    # Without rows there is nothing for adaptive execution to adapt to, and it costs a job each epoch.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # A streaming query keeps two files an epoch; the epoch log is what tells the story.
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.python.worker.reuse": "true",
+}
+
+
+def spark_session(app_name: str, *, master: str | None, conf: Mapping[str, str]) -> SparkSession:
+    """The session that is running, or a new one.
+
+    Args:
+        app_name: what Spark's pages call it.
+        master: e.g. ``local[2]``; None keeps what spark-submit said, or else ``local[*]``.
+        conf: the user's settings; they win over the defaults.
+
+    Raises:
+        SubmissionError: ``ENGINE_NO_JAVA``, ``ENGINE_NO_SPARK``.
+    """
+    os.environ.update(ensure_java(os.environ))
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # A task has as many threads as Spark gives it cores; polars would take the machine's.
+    threads = conf.get("spark.task.cpus", "1")
+    os.environ.setdefault(_THREADS, threads)
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - Java must be found first
+    except ImportError as error:
+        raise SubmissionError(
+            "pyspark is not installed in the driver's environment",
+            todo="install airflow-dataflow-provider[spark] there",
+            code="ENGINE_NO_SPARK",
+        ) from error
+    builder = SparkSession.builder.appName(app_name)
+    if master is not None:
+        builder = builder.master(master)
+    for name, value in (_DEFAULTS | {f"spark.executorEnv.{_THREADS}": threads} | dict(conf)).items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel(conf.get("spark.log.level", "WARN"))
+    return session

@@ -1,0 +1,248 @@
+"""Running a pipeline: everything that can be refused is refused before Spark starts, then one driver runs it."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from airflow_dataflow_provider.model.errors import OwnershipError, StateError, SubmissionError
+from airflow_dataflow_provider.model.modes import RuntimeMode
+from airflow_dataflow_provider.model.sources import Files
+from airflow_dataflow_provider.model.time import MIN_TIME, Micros, iso
+from airflow_dataflow_provider.model.windows import FixedWindows, GlobalWindows
+from airflow_dataflow_provider.progress import identity
+from airflow_dataflow_provider.progress.log import EpochLog
+from airflow_dataflow_provider.progress.owner import Heart, Ownership
+from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.wall import wall_clock
+from airflow_dataflow_provider.spark.frames import schema_bytes, schema_from_bytes
+from airflow_dataflow_provider.spark.kernel.kernel import Kernel
+from airflow_dataflow_provider.spark.reading import Schema, check_columns, column_types
+from airflow_dataflow_provider.spark.source_files import first_file
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from airflow_dataflow_provider.model.pipeline import Pipeline
+    from airflow_dataflow_provider.progress.records import EpochRecord
+
+DEFAULT_PARTITIONS = 8
+PARTITIONS_CONF = "dataflow.state.partitions"
+"""Among ``--conf``: the number of state partitions of a new state."""
+SCHEMA = "schema.arrow"
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What somebody asks to be run.
+
+    Args:
+        pipeline: what.
+        mode: how.
+        state: the URL of its state, on a file system that Spark, its workers and Airflow all reach.
+        interval: for a batch, the windows whose end lies in ``(from, to]``.
+        master: Spark's master; None leaves it to spark-submit, or else is ``local[*]``.
+        conf: settings for Spark, and :data:`PARTITIONS_CONF`.
+        run_id: names this run; by default made up.
+        take_over: fence a driver that lives.
+        now: reads processing time.
+        on_epoch: is told each committed epoch.
+        on_start: is told the mode that really runs and Spark's session.
+    """
+
+    pipeline: Pipeline
+    mode: RuntimeMode
+    state: str
+    interval: tuple[Micros, Micros] | None = None
+    master: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+    run_id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    take_over: bool = False
+    now: Callable[[], Micros] = wall_clock
+    on_epoch: Callable[[EpochRecord], None] = lambda record: None  # noqa: ARG005 - a listener that does not listen
+    on_start: Callable[[RuntimeMode, SparkSession], None] = lambda mode, spark: None  # noqa: ARG005
+
+
+def run(submission: Submission, stopping: threading.Event | None = None) -> RuntimeMode:
+    """Run a pipeline to the end of its batch or backlog, or until it is asked to stop.
+
+    Args:
+        submission: what to run.
+        stopping: set from outside to end a stream after the epoch at hand.
+
+    Returns:
+        The mode that ran.
+
+    Raises:
+        DataflowError: for everything that is refused, and for what the data does not allow.
+    """
+    pipeline, now = submission.pipeline, submission.now
+    mode = submission.mode.resolve(pipeline.source.boundedness, has_interval=submission.interval is not None)
+    _check_plan(pipeline, submission.interval)
+    store = Store.open(submission.state)
+    _check_store(store)
+    schema = _schema(pipeline, store, needed=mode is RuntimeMode.BATCH)
+    if schema is not None:
+        Kernel(pipeline.grouping, schema)
+    partitions = _partitions(submission.conf)
+    standing = identity.ensure(
+        store,
+        name=pipeline.name,
+        fingerprint=pipeline.fingerprint(),
+        definition=repr(pipeline),
+        shape=pipeline.shape(),
+        partitions=partitions,
+        now=now(),
+    )
+    ownership = Ownership.claim(
+        store, mode=mode.value, run_id=submission.run_id, now=now(), take_over=submission.take_over
+    )
+    try:
+        with Heart(ownership, clock=now) as heart:
+            _run_owned(submission, mode, store, standing, ownership, heart, stopping or threading.Event())
+    except OwnershipError as error:
+        ownership.release(now(), "fenced", str(error))
+        raise
+    except BaseException as error:
+        ownership.release(now(), "failed", str(error) or type(error).__name__)
+        raise
+    ownership.release(now(), "stopped")
+    return mode
+
+
+def _run_owned(
+    submission: Submission,
+    mode: RuntimeMode,
+    store: Store,
+    standing: identity.PipelineIdentity,
+    ownership: Ownership,
+    heart: Heart,
+    stopping: threading.Event,
+) -> None:
+    pipeline = submission.pipeline
+    log = EpochLog(store)
+    if submission.interval is not None:
+        _check_batch_owns(store, log, submission.interval, pipeline.grouping.allowed_lateness)
+    spark_conf = {name: value for name, value in submission.conf.items() if name != PARTITIONS_CONF}
+    schema = _await_schema(pipeline, store, mode, heart, stopping, submission.now)
+    if schema is None:
+        return
+
+    from airflow_dataflow_provider.spark.epochs import Run  # noqa: PLC0415 - the checks above need no Spark
+    from airflow_dataflow_provider.spark.pane_writer import PaneWriter  # noqa: PLC0415
+    from airflow_dataflow_provider.spark.runner import Runner  # noqa: PLC0415
+    from airflow_dataflow_provider.spark.session import spark_session  # noqa: PLC0415
+
+    panes = PaneWriter(store, standing.state_id, pipeline)
+    panes.open(Kernel(pipeline.grouping, schema))
+    spark = spark_session(f"dataflow-{pipeline.name}", master=submission.master, conf=spark_conf)
+    context = spark.sparkContext
+    ownership.heartbeat(submission.now(), application_id=context.applicationId, ui=context.uiWebUrl)
+    submission.on_start(mode, spark)
+    run_ = Run(
+        spark, pipeline, store, standing, ownership, log, panes, schema, mode.value, submission.run_id, submission.now,
+        submission.on_epoch,
+    )  # fmt: skip
+    Runner(run_, heart.check, stopping).run(mode, submission.interval)
+
+
+def _check_plan(pipeline: Pipeline, interval: tuple[Micros, Micros] | None) -> None:
+    grouping = pipeline.grouping
+    if not isinstance(pipeline.source, Files):
+        raise SubmissionError(
+            f"the Spark engine does not read {pipeline.source!r}", todo="use Files", code="ENGINE_SOURCE"
+        )
+    if type(grouping.window) not in (FixedWindows, GlobalWindows):
+        raise SubmissionError(
+            f"the Spark engine does not know the windows {grouping.window!r}",
+            todo="use FixedWindows or GlobalWindows, or run it on the reference interpreter",
+            code="ENGINE_WINDOW",
+        )
+    if interval is None:
+        return
+    if interval[0] >= interval[1]:
+        raise SubmissionError(
+            f"the interval ends at {iso(interval[1])}, before or where it begins ({iso(interval[0])})",
+            todo="give --from the earlier and --to the later time",
+            code="SUBMIT_INTERVAL",
+        )
+    if isinstance(grouping.window, GlobalWindows):
+        raise SubmissionError(
+            "an interval was given, but the window is global",
+            why="an interval takes the windows that end in it, and the global window never ends",
+            todo="run without --from and --to, or use fixed windows",
+            code="SUBMIT_INTERVAL_WINDOW",
+        )
+
+
+def _check_store(store: Store) -> None:
+    if store.url.startswith("memory://"):
+        raise StateError(
+            f"the state URL {store.url} is this process's memory",
+            why="Spark's workers and a later run cannot reach it",
+            todo="use a path or URL that the driver, the workers and Airflow all reach",
+            code="STATE_FILESYSTEM",
+        )
+
+
+def _partitions(conf: Mapping[str, str]) -> int:
+    text = conf.get(PARTITIONS_CONF, str(DEFAULT_PARTITIONS))
+    if not text.isdigit() or not 1 <= int(text) <= 2**15:
+        raise SubmissionError(
+            f"--conf {PARTITIONS_CONF}={text} is not a number of partitions", todo="give 1 to 32768", code="SUBMIT_CONF"
+        )
+    return int(text)
+
+
+def _schema(pipeline: Pipeline, store: Store, *, needed: bool) -> Schema | None:
+    """The types in which columns are kept: those of the first run, or of the first file; None before there is one."""
+    source = pipeline.source
+    assert isinstance(source, Files)
+    file = first_file(source, needed=needed)
+    wanted = pipeline.input_columns()
+    if store.exists(SCHEMA):
+        stored = schema_from_bytes(store.read(SCHEMA))
+        if {*wanted} <= stored.keys():
+            return {name: stored[name] for name in wanted}
+    return None if file is None else check_columns(source, wanted, column_types(source, file), file)
+
+
+def _await_schema(
+    pipeline: Pipeline,
+    store: Store,
+    mode: RuntimeMode,
+    heart: Heart,
+    stopping: threading.Event,
+    now: Callable[[], Micros],
+) -> Schema | None:
+    """The schema; a stream over an empty folder waits for its first file, a micro-batch has nothing to do."""
+    schema = _schema(pipeline, store, needed=False)
+    while schema is None:
+        if mode is not RuntimeMode.STREAMING:
+            return None
+        heart.check()
+        if stopping.wait(0.5):
+            return None
+        schema = _schema(pipeline, store, needed=False)
+    if not store.exists(SCHEMA):
+        store.write(SCHEMA, schema_bytes(schema))
+    return schema
+
+
+def _check_batch_owns(store: Store, log: EpochLog, interval: tuple[Micros, Micros], lateness: Micros) -> None:
+    """The stream owns windows that have not expired, batch owns expired ones (DESIGN 8)."""
+    last = log.last_record()
+    if last is None or last.told is None:
+        return
+    owned_until = last.told.at(100) - lateness if last.told.at(100) > MIN_TIME else MIN_TIME
+    if interval[1] > owned_until:
+        raise StateError(
+            f"windows that end up to {iso(interval[1])} are asked for, but the windows after {iso(owned_until)} of "
+            f"{store.url} are still open",
+            why="an incremental run owns a window until it has expired; two writers of one row would fight",
+            todo=f"choose --to at or before {iso(owned_until)}, or give the batch a state URL of its own",
+            code="STATE_WINDOWS_OPEN",
+        )
