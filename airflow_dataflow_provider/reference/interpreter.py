@@ -136,6 +136,7 @@ class Interpreter:
     def __init__(self, pipeline: Pipeline) -> None:
         self.expired: list[ExpiredElement] = []
         self._grouping = pipeline.grouping
+        self._combiners = pipeline.grouping.combiners
         self._percentiles = self._grouping.trigger.percentiles() | {100.0}
         self._windows: defaultdict[Key, dict[Window, _OpenWindow]] = defaultdict(dict)
         self._read = self._late = 0
@@ -174,12 +175,12 @@ class Interpreter:
         """The open window that these become; made of none, it has just opened."""
         if [part.window for part in parts] == [window]:
             return parts[0]
-        trigger, combiners = self._grouping.trigger, self._grouping.combiners
+        trigger = self._grouping.trigger
         merged = _OpenWindow(key, window, self._nothing(), trigger.initial())
         if not parts:
             return merged
         for part in parts:
-            for name, combiner in combiners.items():
+            for name, combiner in self._combiners.items():
                 merged.accumulators[name] = combiner.merge(merged.accumulators[name], part.accumulators[name])
         merged.finished = all(part.finished for part in parts)
         merged.fresh = any(part.fresh for part in parts)
@@ -191,7 +192,7 @@ class Interpreter:
         return merged
 
     def _add(self, state: _OpenWindow, element: Element, epoch: Epoch) -> None:
-        for name, combiner in self._grouping.combiners.items():
+        for name, combiner in self._combiners.items():
             value = combiner.value_of(element.row)
             if value is not None:
                 state.accumulators[name] = combiner.add(state.accumulators[name], value)
@@ -216,11 +217,11 @@ class Interpreter:
 
     def _fire(self, state: _OpenWindow, clock: Clock, *, is_last: bool) -> list[Pane]:
         """The pane of a window, preceded by what it retracts; or nothing, where it would say nothing new."""
-        combiners, refinement = self._grouping.combiners, self._grouping.refinement
+        refinement = self._grouping.refinement
         pane = Pane(
             key=state.key,
             window=state.window,
-            values={name: combiner.extract(state.accumulators[name]) for name, combiner in combiners.items()},
+            values={name: combiner.extract(state.accumulators[name]) for name, combiner in self._combiners.items()},
             timing=self._timing(state, clock),
             index=state.index,
             is_first=state.index == 0,
@@ -266,7 +267,7 @@ class Interpreter:
         return min(window.end + self._grouping.allowed_lateness, MAX_TIME) <= horizon
 
     def _nothing(self) -> dict[str, Accumulator]:
-        return {name: combiner.create() for name, combiner in self._grouping.combiners.items()}
+        return {name: combiner.create() for name, combiner in self._combiners.items()}
 
 
 def _retraction(stood: Pane, by: Pane, clock: Clock) -> Pane:

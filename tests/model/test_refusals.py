@@ -1,0 +1,140 @@
+"""What cannot mean anything is refused where it is written, with a stable code."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import airflow_dataflow_provider.model
+from airflow_dataflow_provider import (
+    ACCUMULATING,
+    AtWatermark,
+    Boundedness,
+    Count,
+    DataflowError,
+    DelayWatermark,
+    Files,
+    FixedWindows,
+    GlobalWindows,
+    Mean,
+    PaneLog,
+    Pipeline,
+    Repeat,
+    RuntimeMode,
+    SequenceOf,
+    Sum,
+    Window,
+)
+from airflow_dataflow_provider.model.time import duration, to_micros
+from airflow_dataflow_provider.model.watermarks import WatermarkCurve
+
+BARE = Pipeline("p", Files("a", event_time="t"))
+COUNTING = BARE.group_by_key_and_window(key="k", window=GlobalWindows()).combine(n=Count())
+
+
+def grouped(**changed: Any) -> Any:
+    return BARE.group_by_key_and_window(**{"key": "k", "window": GlobalWindows(), **changed})
+
+
+REFUSALS: list[tuple[str, Callable[[], object]]] = [
+    ("DEFINITION_NAME", lambda: Pipeline("", BARE.source)),
+    ("DEFINITION_NAME", lambda: Pipeline("9lives", BARE.source)),
+    ("DEFINITION_NAME", lambda: Pipeline("a/b", BARE.source)),
+    ("DEFINITION_NAME", lambda: Pipeline(None, BARE.source)),  # type: ignore[arg-type]
+    ("DEFINITION_SOURCE", lambda: Pipeline("p", "events/*.parquet")),  # type: ignore[arg-type]
+    ("DEFINITION_SOURCE", lambda: Files("", event_time="t")),
+    ("DEFINITION_SOURCE", lambda: Files("a", event_time="")),
+    ("DEFINITION_SOURCE", lambda: Files("a", event_time=None)),  # type: ignore[arg-type]
+    ("DEFINITION_SOURCE", lambda: Files("a.xlsx", event_time="t")),
+    ("DEFINITION_SOURCE", lambda: Files("a", event_time="t", time_zone="Mars/Olympus")),
+    ("DEFINITION_SOURCE", lambda: Files("a", event_time="t", max_files_per_epoch=0)),
+    ("DEFINITION_SOURCE", lambda: Files("a", event_time="t", max_rejected_share=1.5)),
+    ("DEFINITION_WATERMARK", lambda: DelayWatermark(plausible=0)),
+    ("DEFINITION_WATERMARK", lambda: DelayWatermark(horizons=())),
+    ("DEFINITION_WATERMARK", lambda: DelayWatermark(horizons=("-1h", "1h"))),
+    ("DEFINITION_WATERMARK", lambda: DelayWatermark(idle_after=0)),
+    ("DEFINITION_KEY", lambda: grouped(key=())),
+    ("DEFINITION_KEY", lambda: grouped(key="")),
+    ("DEFINITION_KEY", lambda: grouped(key=("a", "a"))),
+    ("DEFINITION_KEY", lambda: grouped(key=(1,))),
+    ("DEFINITION_WINDOW", lambda: grouped(window="1h")),
+    ("DEFINITION_WINDOW", lambda: FixedWindows(0)),
+    ("DEFINITION_WINDOW", lambda: FixedWindows("-1h")),
+    ("DEFINITION_WINDOW", lambda: Window(5, 5)),
+    ("DEFINITION_WINDOW", lambda: Window(6, 5)),
+    ("DEFINITION_TRIGGER", lambda: grouped(trigger=AtWatermark)),
+    ("DEFINITION_TRIGGER", lambda: Repeat("often")),  # type: ignore[arg-type]
+    ("DEFINITION_TRIGGER", SequenceOf),
+    ("DEFINITION_TRIGGER", lambda: SequenceOf(AtWatermark(), None)),  # type: ignore[arg-type]
+    ("DEFINITION_PERCENTILE", lambda: AtWatermark(0)),
+    ("DEFINITION_PERCENTILE", lambda: AtWatermark(100.5)),
+    ("DEFINITION_PERCENTILE", lambda: AtWatermark(float("nan"))),
+    ("DEFINITION_PERCENTILE", lambda: AtWatermark(True)),
+    ("DEFINITION_PERCENTILE", lambda: AtWatermark("most")),  # type: ignore[arg-type]
+    ("DEFINITION_REFINEMENT", lambda: grouped(refinement="accumulating")),
+    ("DEFINITION_LATENESS", lambda: grouped(allowed_lateness="-1s")),
+    ("DEFINITION_COMBINER", lambda: grouped().combine()),
+    ("DEFINITION_COMBINER", lambda: grouped().combine(n=Count)),
+    ("DEFINITION_COMBINER", lambda: grouped().combine(k=Count())),
+    ("DEFINITION_COMBINER", lambda: grouped().combine(window_start=Count())),
+    ("DEFINITION_COMBINER", lambda: grouped().combine(_n=Count())),
+    ("DEFINITION_COMBINER", lambda: grouped(key="epoch").combine(n=Count())),
+    ("DEFINITION_COMBINER", lambda: grouped(key="_k").combine(n=Count())),
+    ("DEFINITION_COMBINER", lambda: Sum("")),
+    ("DEFINITION_COMBINER", lambda: Mean(None)),  # type: ignore[arg-type]
+    ("DEFINITION_COMBINER", lambda: Count(7)),  # type: ignore[arg-type]
+    ("DEFINITION_GROUPINGS", lambda: COUNTING.group_by_key_and_window(key="k", window=GlobalWindows())),
+    ("DEFINITION_INCOMPLETE", lambda: BARE.grouping),
+    ("DEFINITION_SINK", lambda: BARE.write(PaneLog())),
+    ("DEFINITION_SINK", lambda: COUNTING.write("panes")),  # type: ignore[arg-type]
+    ("DEFINITION_SINK", lambda: COUNTING.write(PaneLog()).write(PaneLog("more"))),
+    ("DEFINITION_SINK", lambda: PaneLog("")),
+    ("DEFINITION_CURVE", lambda: WatermarkCurve(())),
+    ("DEFINITION_CURVE", lambda: WatermarkCurve(((97.0, 5),))),
+    ("DEFINITION_CURVE", lambda: WatermarkCurve(((97.0, 5), (100.0, 6)))),
+    ("DEFINITION_CURVE", lambda: WatermarkCurve(((97.0, 5), (97.0, 5), (100.0, 4)))),
+    ("TIME_BAD_DURATION", lambda: duration("soon")),
+    ("TIME_BAD_DURATION", lambda: duration("")),
+    ("TIME_BAD_DURATION", lambda: duration("1h-5m")),
+    ("TIME_BAD_DURATION", lambda: duration("5 parsecs")),
+    ("TIME_BAD_DURATION", lambda: duration("0.5us")),
+    ("TIME_BAD_DURATION", lambda: duration(1.5)),  # type: ignore[arg-type]
+    ("TIME_BAD_DURATION", lambda: duration(True)),
+    ("TIME_BAD_DURATION", lambda: duration(None)),  # type: ignore[arg-type]
+    ("TIME_NAIVE", lambda: to_micros("2013-01-01T12:00:00")),
+    ("TIME_NAIVE", lambda: to_micros("2013-01-01")),
+    ("TIME_NAIVE", lambda: to_micros(dt.datetime(2013, 1, 1))),  # noqa: DTZ001 - the point
+    ("TIME_UNPARSABLE", lambda: to_micros("yesterday")),
+    ("TIME_UNPARSABLE", lambda: to_micros("2013-02-30T00:00:00Z")),
+    ("TIME_UNPARSABLE", lambda: to_micros(dt.date(2013, 1, 1))),  # type: ignore[arg-type]
+    ("SUBMIT_MODE", lambda: RuntimeMode.parse("sometimes")),
+    ("SUBMIT_UNBOUNDED_BATCH", lambda: RuntimeMode.BATCH.resolve(Boundedness.UNBOUNDED, has_interval=False)),
+    ("SUBMIT_INTERVAL_MODE", lambda: RuntimeMode.STREAMING.resolve(Boundedness.UNBOUNDED, has_interval=True)),
+    ("SUBMIT_INTERVAL_MODE", lambda: RuntimeMode.MICRO_BATCH.resolve(Boundedness.BOUNDED, has_interval=True)),
+]
+
+
+@pytest.mark.parametrize(("code", "write"), REFUSALS, ids=[f"{code}-{n}" for n, (code, _) in enumerate(REFUSALS)])
+def test_it_is_refused_with_its_code(code: str, write: Callable[[], object]) -> None:
+    with pytest.raises(DataflowError) as caught:
+        write()
+    assert caught.value.code == code
+    assert str(caught.value).startswith(f"[{code}] ")
+
+
+def test_every_refusal_of_the_model_is_tested() -> None:
+    [folder] = airflow_dataflow_provider.model.__path__
+    raised = {code for file in Path(folder).glob("*.py") for code in re.findall(r'code="([A-Z_]+)"', file.read_text())}
+    assert raised | {f"DEFINITION_{what}" for what in ("WINDOW", "TRIGGER", "REFINEMENT")} == {c for c, _ in REFUSALS}
+
+
+def test_a_definition_in_words_of_its_own_says_what_to_write_instead() -> None:
+    with pytest.raises(DataflowError) as caught:
+        grouped(refinement=ACCUMULATING.value)
+    assert "'accumulating' is not a Refinement" in caught.value.what
+    assert caught.value.todo

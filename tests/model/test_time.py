@@ -1,0 +1,106 @@
+"""Durations and times are exact, and every text that is written can be read back."""
+
+from __future__ import annotations
+
+import datetime as dt
+from zoneinfo import ZoneInfo
+
+import pendulum
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from airflow_dataflow_provider.model.time import (
+    MAX_TIME,
+    MIN_TIME,
+    duration,
+    duration_text,
+    from_iso,
+    iso,
+    to_datetime,
+    to_micros,
+)
+
+FIRST, LAST = to_micros("0001-01-01T00:00:00Z"), to_micros("9999-12-31T23:59:59.999999Z")
+
+
+@pytest.mark.parametrize(
+    ("written", "micros"),
+    [
+        ("1us", 1),
+        ("1ms", 1_000),
+        ("90s", 90_000_000),
+        ("1.5m", 90_000_000),
+        ("1.1m", 66_000_000),
+        ("1.000001s", 1_000_001),
+        ("5 min", 300_000_000),
+        ("1h 30m", 5_400_000_000),
+        ("-1h 30m", -5_400_000_000),
+        ("1D", 86_400_000_000),
+        ("0s", 0),
+        (42, 42),
+        (dt.timedelta(minutes=5), 300_000_000),
+        (dt.timedelta(microseconds=-1), -1),
+        (pendulum.duration(minutes=5), 300_000_000),
+        (pendulum.duration(days=1, minutes=-5), 86_100_000_000),
+        (pendulum.datetime(2020, 1, 2) - pendulum.datetime(2020, 1, 1), 86_400_000_000),
+    ],
+)
+def test_a_duration_is_read_as_users_write_it(written: str | int | dt.timedelta, micros: int) -> None:
+    assert duration(written) == micros
+
+
+@given(st.integers(MIN_TIME, MAX_TIME))
+@example(2**60 + 1)
+def test_a_duration_reads_back_from_its_text(micros: int) -> None:
+    assert duration(duration_text(micros)) == micros
+
+
+@given(st.timedeltas())
+def test_a_timedelta_is_read_exactly(delta: dt.timedelta) -> None:
+    assert dt.timedelta(microseconds=duration(delta)) == delta
+
+
+ZONES = st.sampled_from([dt.UTC, ZoneInfo("Europe/Rome"), ZoneInfo("Asia/Kathmandu")])
+# A day off the ends of the calendar, where an offset would lead beyond them.
+MOMENTS = st.datetimes(dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30), timezones=ZONES)  # noqa: DTZ001 - zones are drawn
+
+
+@given(MOMENTS)
+def test_an_aware_time_is_read_exactly_whatever_its_type(moment: dt.datetime) -> None:
+    micros = to_micros(moment)
+    assert micros == to_micros(pendulum.instance(moment)) == to_micros(moment.isoformat())
+    assert to_datetime(micros) == moment.astimezone(dt.UTC)
+
+
+def test_the_two_occurrences_of_an_hour_in_autumn_are_different_times() -> None:
+    rome = ZoneInfo("Europe/Rome")
+    first, second = (dt.datetime(2013, 10, 27, 2, 30, tzinfo=rome, fold=fold) for fold in (0, 1))
+    assert to_micros(second) - to_micros(first) == duration("1h")
+
+
+@given(st.integers(FIRST, LAST))
+@example(FIRST)
+@example(LAST)
+@example(0)
+@example(-1)
+def test_a_time_reads_back_from_its_text(micros: int) -> None:
+    assert from_iso(iso(micros)) == micros
+    assert to_micros(to_datetime(micros) or "never") == micros
+
+
+def test_the_infinities_are_written_as_such_and_read_back() -> None:
+    assert (iso(MIN_TIME), iso(MAX_TIME)) == ("-inf", "+inf")
+    assert (from_iso("-inf"), from_iso("+inf")) == (MIN_TIME, MAX_TIME)
+    assert to_datetime(MIN_TIME) is None
+    assert to_datetime(MAX_TIME) is None
+
+
+def test_the_text_of_a_time_is_iso_8601_in_utc_without_empty_fractions() -> None:
+    assert iso(to_micros("2013-01-01T07:00:00-05:00")) == "2013-01-01T12:00:00Z"
+    assert iso(to_micros("2013-01-01T12:00:00.250Z")) == "2013-01-01T12:00:00.25Z"
+
+
+def test_the_infinities_leave_room_for_any_duration_within_64_bits() -> None:
+    assert MIN_TIME + MIN_TIME >= -(2**63)
+    assert MAX_TIME + (MAX_TIME - 1) < 2**63
