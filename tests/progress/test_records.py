@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, to_micros
+from airflow_dataflow_provider.model.watermarks import DEFAULT_PERCENTILES, WatermarkCurve
+from airflow_dataflow_provider.progress.records import EpochPlan, EpochRecord, Prepared, RowCounts
+from tests.progress.samples import NOON, interval_record, plan, record
+
+_moments = st.integers(to_micros("0001-01-01T00:00:00Z"), to_micros("9999-12-31T23:59:59Z"))
+_times = _moments | st.just(MIN_TIME) | st.just(MAX_TIME)
+_curves = st.lists(_times, min_size=len(DEFAULT_PERCENTILES), max_size=len(DEFAULT_PERCENTILES)).map(
+    lambda times: WatermarkCurve(tuple(zip(DEFAULT_PERCENTILES, sorted(times, reverse=True), strict=True)))
+)
+_counts = st.integers(0, 2**40)
+_rows = st.builds(RowCounts, _counts, _counts, _counts, _counts)
+_details = st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.booleans()))
+
+
+def _through_text(document: dict[str, Any]) -> Any:
+    return json.loads(json.dumps(document, allow_nan=False))
+
+
+@given(_moments, _curves, _moments, st.none() | _counts, _details)
+def test_a_plan_is_read_back_exactly(now: int, curve: WatermarkCurve, at: int, batch: int | None, details: Any) -> None:
+    written = plan(3, clock=Clock(now, curve), planned_at=at, spark_batch=batch, details=details)
+    assert EpochPlan.from_json(_through_text(written.to_json())) == written
+
+
+@given(_details)
+def test_a_prepared_result_is_read_back_exactly(details: Any) -> None:
+    written = Prepared(3, 1, details)
+    assert Prepared.from_json(_through_text(written.to_json())) == written
+
+
+@given(
+    st.fixed_dictionaries(
+        {
+            "clock": st.builds(Clock, _moments, _curves),
+            "published": _curves,
+            "rows": _rows,
+            "frontier": st.none() | _moments,
+            "backlog": st.none() | _counts,
+            "claimable": st.floats(0, 100),
+        }
+    )
+)
+def test_a_commit_is_read_back_exactly(facts: dict[str, Any]) -> None:
+    written = record(7, **facts).following(interval_record(6, NOON, NOON + 1).following(None))
+    assert EpochRecord.from_json(_through_text(written.to_json())) == written
+
+
+@given(st.lists(_rows, min_size=1, max_size=5))
+def test_totals_are_the_sums_from_the_first_epoch_on(rows: list[RowCounts]) -> None:
+    last = None
+    for epoch, counts in enumerate(rows):
+        last = record(epoch, rows=counts, panes=epoch).following(last)
+    assert last is not None
+    assert last.totals == sum(rows, start=RowCounts())
+    assert last.panes_total == sum(range(len(rows)))
+
+
+@given(st.lists(_curves, min_size=2, max_size=5))
+def test_published_watermarks_never_go_back(curves: list[WatermarkCurve]) -> None:
+    last = record(0, published=curves[0]).following(None)
+    for epoch, curve in enumerate(curves[1:], start=1):
+        following = record(epoch, published=curve).following(last)
+        for share in DEFAULT_PERCENTILES:
+            assert following.published.at(share) == max(last.published.at(share), curve.at(share))
+        assert following.told == following.published
+        last = following
+
+
+def test_an_interval_moves_no_published_watermark() -> None:
+    stream = record(0, published=WatermarkCurve.flat(NOON)).following(None)
+    batch = interval_record(1, NOON, NOON + 60, published=WatermarkCurve.flat(MAX_TIME)).following(stream)
+    assert batch.told == stream.published
+    assert record(2, published=WatermarkCurve.flat(NOON + 1)).following(batch).published.at(100) == NOON + 1
+
+
+def test_intervals_cover_up_to_the_latest_end_in_whatever_order_they_run() -> None:
+    late = interval_record(0, NOON, NOON + 60).following(None)
+    early = interval_record(1, NOON - 60, NOON).following(late)
+    assert early.covered_until == NOON + 60
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "other"},
+        {"mode": "STREAMING"},
+        {"kind": "interval"},
+        {"interval": (NOON, NOON + 1)},
+        {"kind": "interval", "interval": (NOON, NOON)},
+        {"panes": -1},
+        {"backlog": -1},
+        {"claimable": 101},
+        {"epoch": -1},
+    ],
+)
+def test_a_record_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(StateError) as error:
+        record(**{"epoch": 1, **wrong})
+    assert error.value.code == "STATE_BAD_RECORD"
+
+
+def test_a_negative_count_of_rows_is_refused() -> None:
+    with pytest.raises(StateError):
+        RowCounts(late=-1)
