@@ -68,3 +68,9 @@ class DataError(DataflowError):
     """The data is worse than the pipeline allows (codes ``DATA_*``)."""
 
     exit_code = 5
+
+
+class InterruptedRunError(DataflowError):
+    """A run was ended from outside before its work was done (code ``RUN_INTERRUPTED``)."""
+
+    exit_code = 6

@@ -10,7 +10,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, assert_never
 
-from airflow_dataflow_provider.model.errors import DataError, DataflowError, StateError
+from airflow_dataflow_provider.model.errors import DataError, DataflowError, InterruptedRunError, StateError
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.progress import requests
@@ -85,8 +85,15 @@ class Runner:
 
     def _backlog(self, limit: int | None) -> None:
         """The epochs of what is there, then no more."""
-        query = self._start(limit, available_now=True)
-        self._wait(query, lambda: None)
+        self._wait(self._start(limit, available_now=True), lambda: None)
+        if self._stopping.is_set():
+            # What is not read yet must not be taken for absent.
+            raise InterruptedRunError(
+                "the run was interrupted before it had read all that is there",
+                why="somebody ended its process",
+                todo="run it again: it goes on after the last committed epoch",
+                code="RUN_INTERRUPTED",
+            )
 
     def _stream(self) -> None:
         """Epochs until somebody asks for the end; between them the clock ticks."""
@@ -108,6 +115,7 @@ class Runner:
 
         self._wait(query, tick)
         if drain:
+            self._stopping.clear()
             self._backlog(self._source.max_files_per_epoch)
             self._epochs.end_of_input()
         else:
@@ -151,7 +159,7 @@ class Runner:
     def _wait(self, query: StreamingQuery, tick: Callable[[], None]) -> None:
         """Until the query ends by itself, fails, or is told to stop; then nothing of it is left running."""
         try:
-            while not query.awaitTermination(_TICK_SECONDS):
+            while not _ended(query):
                 self._heart_check()
                 tick()
                 if self._stopping.is_set():
@@ -166,6 +174,11 @@ class Runner:
         finally:
             with suppress(Exception):
                 query.stop()
+
+
+def _ended(query: StreamingQuery) -> bool:
+    """Wait a tick; whether the query has ended by then. Its failure is raised here."""
+    return bool(query.awaitTermination(_TICK_SECONDS))  # type: ignore[arg-type]  # a fraction of a second is fine
 
 
 _TOLD = re.compile(r"\[((?:DATA|SUBMIT|SOURCE|STATE|ENGINE)_[A-Z_]+)\] (.+)")

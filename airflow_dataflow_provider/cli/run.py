@@ -1,0 +1,166 @@
+"""``run``: run a pipeline in one of its modes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING, Any
+
+from airflow_dataflow_provider.model.errors import SubmissionError
+from airflow_dataflow_provider.model.modes import RuntimeMode
+from airflow_dataflow_provider.model.time import iso, to_micros
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from airflow_dataflow_provider.progress.records import EpochRecord
+
+
+def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse has no public name for it
+    """Add the command."""
+    parser = commands.add_parser("run", help="run a pipeline", description=__doc__)
+    parser.add_argument("pipeline", metavar="MODULE:ATTRIBUTE", help="the pipeline; MODULE may be a path to a .py file")
+    parser.add_argument("--mode", required=True, help=" | ".join(mode.value for mode in RuntimeMode))
+    parser.add_argument("--state", required=True, metavar="URL", help="where the state and the progress are")
+    parser.add_argument("--from", dest="begin", metavar="T", help="batch: windows that end after this time ...")
+    parser.add_argument("--to", dest="end", metavar="T", help="... up to and with this time (ISO 8601 with an offset)")
+    parser.add_argument("--master", help="Spark's master; by default spark-submit's, or local[*]")
+    parser.add_argument("--conf", action="append", default=[], metavar="K=V", help="a setting for Spark; repeatable")
+    parser.add_argument("--run-id", help="a name for this run")
+    parser.add_argument("--take-over", action="store_true", help="fence the driver that has the pipeline now")
+    parser.add_argument("--json", action="store_true", help="one JSON object an epoch instead of text")
+    parser.set_defaults(call=call)
+
+
+def call(options: argparse.Namespace) -> int:
+    """Check everything that can be checked without Spark, then run."""
+    from airflow_dataflow_provider.cli.pipelines import load_pipeline  # noqa: PLC0415 - other commands need none
+
+    mode = RuntimeMode.parse(options.mode)
+    interval = _interval(options.begin, options.end)
+    conf = dict(_setting(text) for text in options.conf)
+    pipeline = load_pipeline(options.pipeline)
+
+    from airflow_dataflow_provider.spark.submit import Submission, run  # noqa: PLC0415 - heavy
+
+    stopping = threading.Event()
+
+    def on_start(mode: RuntimeMode, spark: Any) -> None:  # noqa: ANN401 - a session
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stopping.set())
+        tell.started(mode, spark.sparkContext.applicationId)
+
+    tell = _Json() if options.json else _Text(pipeline.name)
+    asked = {"run_id": options.run_id} if options.run_id else {}
+    with tell:
+        run(
+            Submission(
+                pipeline,
+                mode,
+                options.state,
+                interval,
+                master=_master(options.master),
+                conf=conf,
+                take_over=options.take_over,
+                on_epoch=tell.epoch,
+                on_start=on_start,
+                **asked,
+            ),
+            stopping,
+        )
+        tell.ended()
+    return 0
+
+
+def _interval(begin: str | None, end: str | None) -> tuple[int, int] | None:
+    if begin is None and end is None:
+        return None
+    if begin is None or end is None:
+        raise SubmissionError(
+            f"{'--to' if begin is None else '--from'} was given alone",
+            why="half an interval would silently mean everything before or after it",
+            todo="give both --from and --to",
+            code="SUBMIT_INTERVAL",
+        )
+    return to_micros(begin, what="--from"), to_micros(end, what="--to")
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise SubmissionError(f"--conf {text!r} is not of the form NAME=VALUE", code="SUBMIT_CONF")
+    return name, value
+
+
+def _master(asked: str | None) -> str | None:
+    # spark-submit has told the JVM its master, and started us with the port of its gateway.
+    return asked if asked is not None or "PYSPARK_GATEWAY_PORT" in os.environ else "local[*]"
+
+
+class _Text:
+    """Tells people: one line an epoch, and on a terminal what is being waited for."""
+
+    def __init__(self, name: str) -> None:
+        from rich.console import Console  # noqa: PLC0415
+
+        self._console = Console(highlight=False, soft_wrap=True)
+        self._waiting = self._console.status(f"{name}: starting Spark")
+        self._name, self._epochs, self._panes = name, 0, 0
+
+    def __enter__(self) -> _Text:
+        self._waiting.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._waiting.stop()
+
+    def started(self, mode: RuntimeMode, application: str) -> None:
+        """Spark is there."""
+        self._console.print(f"[bold]{self._name}[/bold] {mode.value} ({application})")
+        self._waiting.update(f"{self._name}: waiting for data")
+
+    def epoch(self, record: EpochRecord) -> None:
+        """An epoch is committed."""
+        self._epochs += 1
+        self._panes += record.panes
+        rows = record.rows
+        odd = [f"{count} {name}" for name, count in (("late", rows.late), ("expired", rows.expired), ("rejected", rows.rejected)) if count]
+        seconds = (record.finished_at - record.started_at) / 1e6
+        self._console.print(
+            f"epoch {record.epoch:>5}  {record.kind:<12}  {rows.read:>9,} rows{' (' + ', '.join(odd) + ')' if odd else ''}"
+            f"  {record.panes:>7,} panes  watermark {iso(record.published.at(100))}  {seconds:.2f} s"
+        )
+
+    def ended(self) -> None:
+        """The run is over."""
+        self._console.print(f"[bold]{self._name}[/bold] done: {self._epochs:,} epochs, {self._panes:,} panes")
+
+
+class _Json:
+    """Tells machines: one JSON object a line."""
+
+    def __enter__(self) -> _Json:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def started(self, mode: RuntimeMode, application: str) -> None:
+        """Spark is there."""
+        self._print({"event": "started", "mode": mode.value, "application_id": application})
+
+    def epoch(self, record: EpochRecord) -> None:
+        """An epoch is committed."""
+        told = {name: value for name, value in record.to_json().items() if name != "details"}
+        self._print({"event": "epoch", **told})
+
+    def ended(self) -> None:
+        """The run is over."""
+        self._print({"event": "ended"})
+
+    @property
+    def _print(self) -> Callable[[dict[str, Any]], None]:
+        return lambda document: print(json.dumps(document), flush=True)  # noqa: T201
