@@ -155,9 +155,14 @@ def _state(owner: OwnerInfo | None, last: EpochRecord | None, now: Micros) -> Pi
     if owner.state in {"failed", "fenced"}:
         return "failed"
     # The commit is what completes a batch: one that fell over between it and its goodbye has completed all the same.
-    if last is not None and last.mode == "batch" and last.end_of_input and last.run_id == owner.run_id:
+    if last is not None and last.mode == "batch" and last.run_id == owner.run_id and _read_all(last):
         return "completed"
     return "stopped" if liveness == "released" else "lost"
+
+
+def _read_all(record: EpochRecord) -> bool:
+    """Whether the epoch was the last that its batch had to do: an interval is one epoch."""
+    return record.end_of_input or record.kind == "interval"
 
 
 def _lag(processing_time: Micros, watermark: Micros) -> Micros | None:

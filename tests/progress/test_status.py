@@ -10,7 +10,7 @@ from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.owner import HEARTBEAT_TIMEOUT
-from airflow_dataflow_provider.progress.records import RowCounts
+from airflow_dataflow_provider.progress.records import EpochRecord, RowCounts
 from airflow_dataflow_provider.progress.status import Status, read_status
 from airflow_dataflow_provider.progress.store import Store
 from tests.progress.samples import NOON, SECOND, claim, interval_record, make_identity, record
@@ -82,6 +82,23 @@ def test_a_batch_that_finished_is_completed(store: Store) -> None:
     driver.release(NOON)
     status = _status(store)
     assert (status.state, status.end_of_input, status.interval) == ("completed", True, (NOON, NOON + SECOND))
+
+
+@pytest.mark.parametrize(
+    ("last", "state"),
+    [
+        (interval_record(0, NOON, NOON + SECOND, end_of_input=False), "completed"),
+        (record(0, kind="end_of_input", mode="batch", end_of_input=True), "completed"),
+        (record(0, mode="batch"), "stopped"),
+    ],
+)
+def test_a_batch_is_completed_by_its_interval_or_by_the_end_of_its_input(
+    store: Store, last: EpochRecord, state: str
+) -> None:
+    make_identity(store)
+    EpochLog(store).commit(last)
+    claim(store, mode="batch").release(NOON)
+    assert _status(store).state == state
 
 
 def test_a_batch_that_fell_over_after_its_commit_is_completed_all_the_same(store: Store) -> None:
