@@ -67,7 +67,7 @@ class Trigger(ABC):
         return self.initial()
 
     def may_lose_data(self) -> str | None:
-        """Why elements could arrive after the last firing, or None; such elements are published when the window expires."""
+        """Why elements could come after the last firing, or None. They are published when the window expires."""
         return None
 
     def children(self) -> tuple[Trigger, ...]:
