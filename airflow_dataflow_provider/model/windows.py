@@ -43,6 +43,11 @@ class Window:
 GLOBAL_WINDOW = Window(MIN_TIME, MAX_TIME)
 
 
+def expired_until(watermark: Micros, allowed_lateness: Micros) -> Micros:
+    """The border of expiry under a watermark: windows that end at or before it take no more elements."""
+    return watermark - allowed_lateness if MIN_TIME < watermark < MAX_TIME else watermark
+
+
 class WindowStrategy(ABC):
     """How elements get their windows: the paper's ``AssignWindows`` and ``MergeWindows``."""
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
-from airflow_dataflow_provider.model.windows import FixedWindows, GlobalWindows
+from airflow_dataflow_provider.model.windows import FixedWindows, GlobalWindows, expired_until
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark.delays import Observation
 from airflow_dataflow_provider.spark.frames import to_blob, write_parquet
@@ -88,39 +88,45 @@ class MapSide:
             yield _batch([(0, "", json.dumps({**report.to_json(), "origin": origin}), None)])
 
     def _send(self, paths: list[str], report: Report) -> Iterator[pa.RecordBatch]:
-        partials = self.combine(paths, report)
-        if not len(partials):
-            return
-        home = partition_of([partials[column] for column in self.pipeline.grouping.key], self.partitions)
-        order = np.argsort(home, kind="stable")
-        partials = partials[order]
-        bounds = np.searchsorted(home[order], np.arange(self.partitions + 1))
-        origin = min(paths)
-        for partition in range(self.partitions):
-            start, stop = int(bounds[partition]), int(bounds[partition + 1])
-            if stop > start:
-                yield _batch([(partition, origin, None, to_blob(partials[start:stop]))])
+        rows = self.read(paths, report)
+        for partition, partials in self.combine(rows, report):
+            yield _batch([(partition, min(paths), None, to_blob(partials))])
 
-    def combine(self, paths: list[str], report: Report) -> pl.DataFrame:
-        """The partial accumulators of some files: one row a key and window."""
+    def read(self, paths: list[str], report: Report) -> pl.DataFrame:
+        """The good rows of some files; the others are set aside."""
         source = self.pipeline.source
-        assert isinstance(source, Files)
-        store = Store.open(self.state_url)
+        if not isinstance(source, Files):  # the plan was checked before it was sent here
+            raise TypeError(source)
         frames = []
         for path in paths:
             found = read(source, self.schema, path, self.now)
+            frames.append(found.rows)
             report.files += 1
-            rows = self._assigned(found.rows)
-            report.read += len(rows) + len(found.rejected)
+            report.read += len(found.rejected)
             if len(found.rejected):
                 report.rejected += len(found.rejected)
-                report.rejected_files.append(self._set_aside(store, REJECTED_FOLDER, found.rejected))
-            if self.window_ends is None and len(rows):
-                observed = Observation.of(source.watermark, rows[EVENT].to_numpy(), rows[ARRIVAL].to_numpy(), self.now)
-                report.observation = report.observation.merged(observed, source.watermark.horizons)
-            frames.append(self._without_expired(store, rows, report))
-        rows = pl.concat(frames)
-        return rows.group_by(self._kernel.by).agg(self._kernel.aggregates.make())
+                report.rejected_files.append(self._set_aside(REJECTED_FOLDER, found.rejected))
+        return pl.concat(frames)
+
+    def combine(self, rows: pl.DataFrame, report: Report) -> Iterator[tuple[int, pl.DataFrame]]:
+        """The partial accumulators of some rows by state partition: one row a key and window."""
+        rows = self._assigned(rows)
+        report.read += len(rows)
+        if not len(rows):
+            return
+        if self.window_ends is None:
+            policy = self.pipeline.source.watermark
+            seen = Observation.of(policy, rows[EVENT].to_numpy(), rows[ARRIVAL].to_numpy(), self.now)
+            report.observation = report.observation.merged(seen, policy.horizons)
+        rows = self._without_expired(rows, report)
+        partials = rows.group_by(self._kernel.by).agg(self._kernel.aggregates.make())
+        home = partition_of([partials[column] for column in self.pipeline.grouping.key], self.partitions)
+        partials = partials[np.argsort(home, kind="stable")]
+        bounds = np.searchsorted(np.sort(home), np.arange(self.partitions + 1))
+        for partition in range(self.partitions):
+            start, stop = int(bounds[partition]), int(bounds[partition + 1])
+            if stop > start:
+                yield partition, partials[start:stop]
 
     def _assigned(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows with their windows: ``AssignWindows``, column-wise."""
@@ -138,11 +144,11 @@ class MapSide:
             rows = rows.filter((pl.col(END) > after) & (pl.col(END) <= until))
         return rows
 
-    def _without_expired(self, store: Store, rows: pl.DataFrame, report: Report) -> pl.DataFrame:
+    def _without_expired(self, rows: pl.DataFrame, report: Report) -> pl.DataFrame:
         if self.horizon == MIN_TIME or not len(rows):
             return rows
         end = rows[END].to_numpy()
-        expired = end <= self.horizon - self.pipeline.grouping.allowed_lateness
+        expired = end <= expired_until(self.horizon, self.pipeline.grouping.allowed_lateness)
         report.late += int((end <= self.horizon).sum()) - int(expired.sum())
         if not expired.any():
             return rows
@@ -160,12 +166,12 @@ class MapSide:
             (pl.col(ARRIVAL) - pl.col(EVENT)).cast(pl.Duration("us")).alias("_delay"),
             pl.lit("the window had expired").alias("_reason"),
         )
-        report.expired_files.append(self._set_aside(store, EXPIRED_FOLDER, lost))
+        report.expired_files.append(self._set_aside(EXPIRED_FOLDER, lost))
         return rows.filter(~expired)
 
-    def _set_aside(self, store: Store, folder: str, rows: pl.DataFrame) -> str:
+    def _set_aside(self, folder: str, rows: pl.DataFrame) -> str:
         name = f"{self.epoch:012d}/{uuid.uuid4().hex}.parquet"
-        write_parquet(store, f"{folder}/{name}", rows)
+        write_parquet(Store.open(self.state_url), f"{folder}/{name}", rows)
         return name
 
 

@@ -98,28 +98,28 @@ class Runner:
     def _stream(self) -> None:
         """Epochs until somebody asks for the end; between them the clock ticks."""
         query = self._start(self._source.max_files_per_epoch, available_now=False)
-        drain = False
+        asked: list[requests.Request] = []
 
         def tick() -> None:
-            nonlocal drain
-            token = self._run.ownership.token
-            for request in requests.pending(self._run.store, token=token):
-                requests.acknowledge(self._run.store, request, self._run.now(), token)
-                drain = drain or request.kind == "drain"
-                if request.kind in ("stop", "drain"):
-                    self._stopping.set()
+            pending = requests.pending(self._run.store, token=self._run.ownership.token)
+            asked[:] = [request for request in pending if request.kind in ("stop", "drain")]
+            if asked:
+                self._stopping.set()
+                return
             with self._lock:
                 # Right after an epoch the source may have more; the clock waits for a quiet tick.
                 quiet, self._busy_since_tick = not self._busy_since_tick, False
                 self._epochs.clock(idle=quiet)
 
         self._wait(query, tick)
-        if drain:
+        if any(request.kind == "drain" for request in asked):
             self._stopping.clear()
             self._backlog(self._source.max_files_per_epoch)
             self._epochs.end_of_input()
         else:
             self._epochs.clock(idle=False)
+        for request in asked:
+            requests.acknowledge(self._run.store, request, self._run.now(), self._run.ownership.token)
 
     def _start(self, limit: int | None, *, available_now: bool) -> StreamingQuery:
         self._check_checkpoint()

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from airflow_dataflow_provider.model.time import MIN_TIME, from_iso, iso
+from airflow_dataflow_provider.model.time import from_iso, iso
+from airflow_dataflow_provider.model.windows import expired_until
 from airflow_dataflow_provider.spark.frames import read_arrow, write_arrow
 from airflow_dataflow_provider.spark.kernel.kernel import END, Kernel, Outcome
 from airflow_dataflow_provider.spark.kernel.triggers import Wake
@@ -84,8 +85,7 @@ def load(store: Store, kernel: Kernel, partition: int, chain: Chain, horizon: Mi
     frame = pl.concat(parts, rechunk=True)
     if len(missing) > 1 or len(parts[0]):
         frame = frame.unique(subset=kernel.by, keep="last", maintain_order=False)
-    if horizon > MIN_TIME:
-        frame = frame.filter(pl.col(END) > horizon - kernel.grouping.allowed_lateness)
+    frame = frame.filter(pl.col(END) > expired_until(horizon, kernel.grouping.allowed_lateness))
     _LIVE[store.url, partition] = (chain.files, frame)
     return frame
 

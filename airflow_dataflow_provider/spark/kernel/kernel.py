@@ -19,6 +19,7 @@ from airflow_dataflow_provider.model.elements import PaneTiming
 from airflow_dataflow_provider.model.refinement import ACCUMULATING_AND_RETRACTING, DISCARDING
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
+from airflow_dataflow_provider.model.windows import expired_until
 from airflow_dataflow_provider.spark.aggregates import Aggregates
 from airflow_dataflow_provider.spark.kernel.triggers import Mask, Percentiles, Wake, Windows, compile_trigger
 
@@ -122,7 +123,7 @@ class Kernel:
         nodes = {name: state[name].to_numpy().copy() for name in self.trigger.columns()}
         windows = Windows(clock, end, fresh, passed)
         fired = self.trigger.should_fire(nodes, windows) & ~finished
-        expired: Mask = (horizon > MIN_TIME) & (end <= horizon - self.grouping.allowed_lateness)
+        expired: Mask = end <= expired_until(horizon, self.grouping.allowed_lateness)
         # No trigger can lose data: what expires unpublished is published now.
         due = fired | (expired & fresh)
         if not due.any() and not expired.any():

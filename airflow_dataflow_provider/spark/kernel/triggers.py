@@ -14,8 +14,9 @@ import numpy as np
 
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.errors import SubmissionError
-from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros
+from airflow_dataflow_provider.model.time import MAX_TIME, Micros
 from airflow_dataflow_provider.model.triggers import AtWatermark, Repeat, SequenceOf, Trigger
+from airflow_dataflow_provider.model.windows import expired_until
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 Times = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -129,7 +130,8 @@ class _SequenceOf(Node):
             mine = fired & (before == index)
             if mine.any():
                 position[node.on_fire(states, now, mine)] += 1
-        return fired & (position == len(self.nodes))
+        finished: Mask = fired & (position == len(self.nodes))
+        return finished
 
 
 def compile_trigger(trigger: Trigger, percentiles: Percentiles, path: str = "_trigger") -> Node:
@@ -176,4 +178,4 @@ class Wake:
     def is_due(self, clock: Clock, horizon: Micros, lateness: Micros) -> bool:
         """Whether an epoch without elements could fire or expire anything here."""
         fires = any(clock.watermarks.at(percentile) >= end for percentile, end in self.unreached.items())
-        return fires or (horizon > MIN_TIME and self.first_end + lateness <= horizon)
+        return fires or self.first_end <= expired_until(horizon, lateness)

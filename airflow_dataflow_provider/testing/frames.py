@@ -1,0 +1,46 @@
+"""Panes as an engine publishes them (rows of a frame) as panes of the model, to be compared with the reference's."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+from airflow_dataflow_provider.model.elements import Pane, PaneTiming
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_micros
+from airflow_dataflow_provider.model.windows import GLOBAL_WINDOW, Window
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from airflow_dataflow_provider.model.pipeline import Grouping
+
+
+def panes_of(frame: pl.DataFrame, grouping: Grouping) -> list[Pane]:
+    """The rows of :meth:`~airflow_dataflow_provider.tables.pane_log.PaneLogReader.panes`, in their order."""
+    return [_pane(row, grouping) for row in frame.iter_rows(named=True)]
+
+
+def _pane(row: dict[str, Any], grouping: Grouping) -> Pane:
+    # No calendar has the infinities: they are null in a frame, and which one is meant shows in the claim.
+    everything_claimed = row["completeness"] == 1.0
+    return Pane(
+        key=tuple(row[column] for column in grouping.key),
+        window=(
+            GLOBAL_WINDOW
+            if row["window_end"] is None
+            else Window(to_micros(row["window_start"]), to_micros(row["window_end"]))
+        ),
+        values={name: row[name] for name in grouping.combiners},
+        timing=PaneTiming(row["pane_timing"]),
+        index=row["pane_index"],
+        is_first=row["pane_is_first"],
+        is_last=row["pane_is_last"],
+        is_retraction=row["pane_is_retraction"],
+        watermark=_micros(row["watermark"], MAX_TIME if everything_claimed else MIN_TIME),
+        completeness=row["completeness"],
+        processing_time=_micros(row["processing_time"], MIN_TIME),
+    )
+
+
+def _micros(moment: dt.datetime | None, otherwise: Micros) -> Micros:
+    return otherwise if moment is None else to_micros(moment)
