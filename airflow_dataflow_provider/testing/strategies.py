@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -34,7 +35,6 @@ SPAN: Micros = 600 * SECOND
 _PERCENTILES = (33.3, 50.0, 90.0, 97.0, 99.5, 100.0)
 
 # Strategies that are drawn from within others are made once: making one takes longer than drawing from it.
-_KEYS = st.sampled_from((("key",), ("key", "site")))
 _YES_OR_NO = st.booleans()
 _SECONDS = st.integers(0, 60)
 _SIZES = st.integers(0, 12)
@@ -86,29 +86,29 @@ def combiners() -> SearchStrategy[Combiner]:
     return st.just(Count()) | over_column
 
 
-@st.composite
 def pipelines(
-    draw: DrawFn,
     *,
     window: SearchStrategy[WindowStrategy] | None = None,
     trigger: SearchStrategy[Trigger] | None = None,
     refinement: SearchStrategy[Refinement] | None = None,
     allowed_lateness: SearchStrategy[Micros] | None = None,
     combiner: SearchStrategy[Combiner] | None = None,
-) -> Pipeline:
+) -> SearchStrategy[Pipeline]:
     """Pipelines over everything that the model has today; each part can be narrowed."""
-    aggregates = draw(st.lists(combiner or combiners(), min_size=1, max_size=4))
-    return (
-        Pipeline("generated", Files("events/*.parquet", event_time="happened"))
-        .group_by_key_and_window(
-            key=draw(_KEYS),
-            window=draw(window or windows()),
-            trigger=draw(trigger or triggers()),
-            refinement=draw(refinement or refinements()),
-            allowed_lateness=draw(allowed_lateness or latenesses()),
-        )
-        .combine(**{f"aggregate_{number}": made for number, made in enumerate(aggregates)})
+    return st.builds(
+        _pipeline,
+        st.lists(combiners() if combiner is None else combiner, min_size=1, max_size=4),
+        key=st.sampled_from((("key",), ("key", "site"))),
+        window=windows() if window is None else window,
+        trigger=triggers() if trigger is None else trigger,
+        refinement=refinements() if refinement is None else refinement,
+        allowed_lateness=latenesses() if allowed_lateness is None else allowed_lateness,
     )
+
+
+def _pipeline(aggregates: list[Combiner], **parts: Any) -> Pipeline:  # noqa: ANN401 - the grouping checks its parts
+    grouped = Pipeline("generated", Files("events/*.parquet", event_time="happened")).group_by_key_and_window(**parts)
+    return grouped.combine(**{f"aggregate_{number}": combiner for number, combiner in enumerate(aggregates)})
 
 
 @cache
@@ -174,7 +174,7 @@ def cases(
     draw: DrawFn, pipeline: SearchStrategy[Pipeline] | None = None, *, max_size: int = 30, with_batches: bool = False
 ) -> tuple[Pipeline, tuple[Epoch, ...]]:
     """A pipeline and a script for it: all that an engine takes."""
-    chosen = draw(pipeline or pipelines())
+    chosen = draw(pipelines() if pipeline is None else pipeline)
     return chosen, draw(scripts(chosen, draw(elements(max_size=max_size)), with_batches=with_batches))
 
 
