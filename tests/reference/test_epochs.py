@@ -86,6 +86,19 @@ def test_watermarks_that_pass_together_give_one_pane() -> None:
     assert told(stream.run()) == ["+1 ON_TIME #0 first"]
 
 
+def test_a_pane_is_named_after_the_ordinary_watermark_even_if_the_trigger_does_not_look_at_it() -> None:
+    stream = (
+        TestStream(summing(trigger=Repeat(AtWatermark(97))))
+        .add(("k", 1, "12:00:10"))
+        .advance_watermark("12:01", percentile=97)
+        .advance_watermark("12:01")
+        .add(("k", 2, "12:00:20"))
+        .advance_processing_time("12:05")
+        .add(("k", 4, "12:00:30"))
+    )
+    assert told(stream.run()) == ["+1 EARLY #0 first", "+3 ON_TIME #1", "+7 LATE #2"]
+
+
 def test_elements_of_one_epoch_give_one_pane() -> None:
     stream = TestStream(summing()).advance_watermark("12:01").add(("k", 1, "12:00:10"), ("k", 2, "12:00:20"))
     assert told(stream.run()) == ["+3 ON_TIME #0 first"]

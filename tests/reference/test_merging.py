@@ -53,6 +53,10 @@ SESSIONS = Sessions(duration("1m"))
 RETRACTING = summing(SESSIONS, refinement=ACCUMULATING_AND_RETRACTING)
 
 
+def told(panes: Sequence[Pane]) -> list[str]:
+    return [f"{'-' if got.is_retraction else '+'}{got.values['total']} {got.timing}" for got in panes]
+
+
 def test_sessions_over_the_ten_points_in_one_batch_are_two() -> None:
     assert_panes(
         in_one_batch(RETRACTING).run(),
@@ -65,15 +69,7 @@ def test_sessions_over_the_ten_points_in_one_batch_are_two() -> None:
 
 def test_the_late_nine_joins_two_sessions_and_both_their_panes_are_retracted_before_the_new_one() -> None:
     panes = as_a_stream(RETRACTING).run()
-    story = [(pane.values["total"], pane.is_retraction, str(pane.timing)) for pane in panes]
-    assert story == [
-        (5, False, "ON_TIME"),
-        (25, False, "ON_TIME"),
-        (5, True, "LATE"),
-        (25, True, "LATE"),
-        (39, False, "LATE"),
-        (12, False, "ON_TIME"),
-    ]
+    assert told(panes) == ["+5 ON_TIME", "+25 ON_TIME", "-5 LATE", "-25 LATE", "+39 LATE", "+12 ON_TIME"]
     assert_panes(
         panes,
         [
@@ -142,21 +138,56 @@ def test_an_element_whose_own_window_has_expired_is_taken_where_it_joins_a_sessi
     assert [gone.window for gone in outcome.expired] == [Window(moment("12:58:30"), moment("12:59:30"))]
 
 
-def test_a_sequence_goes_on_where_the_part_of_the_session_that_has_come_least_far_stands() -> None:
-    trigger = SequenceOf(AtWatermark(50), Repeat(AtWatermark()))
+def test_a_session_that_grows_ahead_of_the_watermark_is_on_time_once_more() -> None:
+    stream = TestStream(RETRACTING).add(("k", 1, "12:00:10")).advance_watermark("12:01:10").add(("k", 2, "12:00:50"))
+    assert told(stream.advance_watermark("12:02").run()) == ["+1 ON_TIME", "-1 ON_TIME", "+3 ON_TIME"]
+
+
+def test_a_retraction_says_how_complete_its_own_window_was_claimed_to_be() -> None:
+    stream = TestStream(summing(SESSIONS, Repeat(AtWatermark(50)), ACCUMULATING_AND_RETRACTING))
+    stream = stream.add(("k", 1, "12:00:10")).advance_watermark("12:05", percentile=50).advance_watermark("12:01:10")
+    assert_panes(
+        stream.add(("k", 2, "12:00:20")).run(),
+        [
+            pane("k", "12:00:10", "12:01:10", total=1, pane_timing="EARLY", completeness=0.5),
+            pane("k", "12:00:10", "12:01:10", total=1, pane_is_retraction=True, completeness=1.0),
+            pane("k", "12:00:10", "12:01:20", total=3, pane_timing="EARLY", completeness=0.5),
+        ],
+    )
+
+
+def test_a_session_made_of_one_whose_trigger_has_finished_and_one_whose_has_not_fires_again() -> None:
     stream = (
-        TestStream(summing(SESSIONS, trigger, ACCUMULATING_AND_RETRACTING))
+        TestStream(summing(SESSIONS, AtWatermark(50), ACCUMULATING_AND_RETRACTING))
         .add(("k", 1, "12:00:00"), ("k", 2, "12:01:30"))
-        .advance_watermark("12:01", percentile=50)  # fires the first session, not the second
+        .advance_watermark("12:01", percentile=50)  # fires the first, not the second
         .add(("k", 4, "12:00:45"))  # joins them
         .advance_watermark("12:02:30", percentile=50)
+        .add(("k", 8, "12:00:45"))  # now it has finished
         .advance_watermark("12:02:30")
     )
-    assert [(pane.values["total"], pane.is_retraction, str(pane.timing)) for pane in stream.run()] == [
-        (1, False, "EARLY"),
-        (1, True, "EARLY"),
-        (7, False, "EARLY"),
-    ]
+    assert told(stream.run()) == ["+1 EARLY", "-1 EARLY", "+7 EARLY"]
+    assert told(stream.end_of_input().run())[3:] == ["-7 ON_TIME", "+15 ON_TIME"]
+
+
+def test_a_sequence_goes_on_where_the_part_of_the_session_that_has_come_least_far_stands() -> None:
+    stream = TestStream(
+        summing(SESSIONS, SequenceOf(AtWatermark(50), Repeat(AtWatermark())), ACCUMULATING_AND_RETRACTING)
+    )
+    old_first = (
+        stream.add(("k", 1, "12:00:00"), ("k", 2, "12:01:30"))
+        .advance_watermark("12:01", percentile=50)  # fires the earlier session, not the later one
+        .add(("k", 4, "12:00:45"))  # joins them
+        .advance_watermark("12:02:30", percentile=50)
+    )
+    assert told(old_first.run()) == ["+1 EARLY", "-1 EARLY", "+7 EARLY"]
+    new_first = (
+        stream.advance_watermark("12:05", percentile=50)
+        .add(("k", 2, "12:01:30"))  # fires at once
+        .advance_processing_time("12:06")
+        .add(("k", 1, "12:00:00"), ("k", 4, "12:00:45"))  # an earlier session, which has not fired, and what joins them
+    )
+    assert told(new_first.run()) == ["+2 EARLY", "-2 EARLY", "+7 EARLY"]
 
 
 ARRIVALS = st.lists(st.tuples(st.sampled_from("ab"), st.integers(-9, 9), event_times()), max_size=15)

@@ -158,4 +158,5 @@ def test_the_canonical_order_is_by_window_key_and_index_with_nulls_first_and_a_p
         pane("b", "12:00", "12:02", pane_index=0),
         pane("a", "12:01", "12:02", pane_index=0),
     ]
-    assert sorted(ordered[::-1], key=canonical_order) == ordered
+    backwards = ordered[::-1]
+    assert sorted(backwards, key=canonical_order) == ordered
