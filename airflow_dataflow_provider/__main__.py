@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
         The exit status: 0, or the :attr:`~airflow_dataflow_provider.model.errors.DataflowError.exit_code` of what went
         wrong.
     """
-    from airflow_dataflow_provider.cli import explain, plot, run, status, stop  # noqa: PLC0415 - after the path is right
+    from airflow_dataflow_provider.cli import explain, plot, run, status, stop
 
     parser = argparse.ArgumentParser(prog="airflow_dataflow_provider", description="The Dataflow Model on Spark.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -37,8 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
         return int(options.call(options))
     except DataflowError as error:
         if getattr(options, "json", False):
-            print(json.dumps({"error": error.code, "what": error.what, "why": error.why, "todo": error.todo}))  # noqa: T201
-        print(error, file=sys.stderr)  # noqa: T201 - the command line speaks to people
+            print(json.dumps({"error": error.code, "what": error.what, "why": error.why, "todo": error.todo}))
+        print(error, file=sys.stderr)
         return error.exit_code
 
 

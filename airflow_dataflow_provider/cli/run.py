@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.modes import RuntimeMode
@@ -110,7 +110,7 @@ class _Text:
         self._waiting = self._console.status(f"{name}: starting Spark")
         self._name, self._epochs, self._panes = name, 0, 0
 
-    def __enter__(self) -> _Text:
+    def __enter__(self) -> Self:
         self._waiting.start()
         return self
 
@@ -127,10 +127,11 @@ class _Text:
         self._epochs += 1
         self._panes += record.panes
         rows = record.rows
-        odd = [f"{count} {name}" for name, count in (("late", rows.late), ("expired", rows.expired), ("rejected", rows.rejected)) if count]
+        counts = (("late", rows.late), ("expired", rows.expired), ("rejected", rows.rejected))
+        odd = ", ".join(f"{count:,} {name}" for name, count in counts if count)
         seconds = (record.finished_at - record.started_at) / 1e6
         self._console.print(
-            f"epoch {record.epoch:>5}  {record.kind:<12}  {rows.read:>9,} rows{' (' + ', '.join(odd) + ')' if odd else ''}"
+            f"epoch {record.epoch:>5}  {record.kind:<12}  {rows.read:>9,} rows{f' ({odd})' if odd else ''}"
             f"  {record.panes:>7,} panes  watermark {iso(record.published.at(100))}  {seconds:.2f} s"
         )
 
@@ -142,7 +143,7 @@ class _Text:
 class _Json:
     """Tells machines: one JSON object a line."""
 
-    def __enter__(self) -> _Json:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

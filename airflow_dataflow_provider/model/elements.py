@@ -40,8 +40,8 @@ class PaneTiming(StrEnum):
 class Pane:
     """One result for a key and window.
 
-    ``completeness`` is the share of the window's events, 0 to 1, that the watermark curve claimed at firing; ``watermark``
-    is ``W_100`` then. A retraction takes back exactly ``values``.
+    ``completeness`` is the share of the window's events, 0 to 1, that the watermark curve claimed at firing;
+    ``watermark`` is ``W_100`` then. A retraction takes back exactly ``values``.
     """
 
     key: Key

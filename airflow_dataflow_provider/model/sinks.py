@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from airflow_dataflow_provider.model.errors import DefinitionError
 
 
-class Sink(ABC):
+class Sink(ABC):  # noqa: B024 - what it does is an engine's; the model only says what it takes
     """Takes the panes of an epoch as one idempotent commit, so that a replayed epoch changes nothing."""
 
     __slots__ = ()
@@ -19,7 +19,9 @@ class Sink(ABC):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PaneLog(Sink):
-    """Every pane, appended as Parquet and committed by epoch; :mod:`~airflow_dataflow_provider.tables.pane_log` reads it.
+    """Every pane, appended as Parquet and committed by epoch.
+
+    :mod:`airflow_dataflow_provider.tables.pane_log` reads it.
 
     Args:
         path: a folder of its own. A relative one lies under the state URL, and so by default does ``panes``.

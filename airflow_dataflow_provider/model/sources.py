@@ -93,7 +93,8 @@ class Files(Source):
 
     Args:
         path: a folder or glob, on any file system that Spark reads.
-        event_time: the column that says when an element happened: a timestamp with a time zone, or ISO 8601 text with an
+        event_time: the column that says when an element happened: a timestamp with a time zone, or ISO 8601 text with
+        an
             offset. Rows where it is null or unreadable go to the rejected output.
         arrival_time: the column that says when the source saw the element; without one it is the processing time of the
             epoch that reads it.
@@ -148,11 +149,12 @@ class Files(Source):
         parts = [repr(self.path), f"event_time={self.event_time!r}"]
         if self.format != (PurePosixPath(self.path).suffix.lstrip(".").lower() or "parquet"):
             parts.append(f"format={self.format!r}")
-        for name in (
+        options = (
             "arrival_time", "time_zone", "continuous", "watermark", "max_files_per_epoch", "max_rejected_share",
-        ):  # fmt: skip
-            if getattr(self, name) != getattr(default, name):
-                parts.append(f"{name}={getattr(self, name)!r}")
+        )  # fmt: skip
+        parts += [
+            f"{name}={getattr(self, name)!r}" for name in options if getattr(self, name) != getattr(default, name)
+        ]
         return f"Files({', '.join(parts)})"
 
 

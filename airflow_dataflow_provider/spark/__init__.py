@@ -1,0 +1,1 @@
+"""The engine: everything is an epoch, on Apache Spark."""

@@ -1,8 +1,8 @@
 """Combiners, column-wise: each becomes a few accumulator columns and the expressions that make, merge and read them.
 
 The Python protocol in :mod:`airflow_dataflow_provider.model.combiners` says what the result must be; this module says
-how polars gets there without touching single values. The accumulator of aggregate ``total`` is one or more columns named
-``total.<field>``.
+how polars gets there without touching single values. The accumulator of aggregate ``total`` is one or more columns
+named ``total.<field>``.
 """
 
 from __future__ import annotations

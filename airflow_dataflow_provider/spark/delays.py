@@ -1,10 +1,11 @@
 """The watermark, estimated: a frontier in arrival time, and mergeable sketches of the delay that forget.
 
-Map tasks observe their rows (column-wise); the driver absorbs the observations and reads the curve off. For each horizon
-``h`` the sketches of the two newest arrival-time buckets of length ``h`` are kept, so a horizon looks back between ``h``
-and ``2 h``. The delay at a percentile is the largest over the horizons: the estimate rises within hours when a storm
-begins, and forgets it when the long horizon does. On the flights of 2013 the windows that were at least as complete as
-claimed at 97 % rose from 85 % (one horizon of 7 days) to 94 % (``docs/decisions/0001-watermark-horizons.md``).
+Map tasks observe their rows (column-wise); the driver absorbs the observations and reads the curve off. For each
+horizon ``h`` the sketches of the two newest arrival-time buckets of length ``h`` are kept, so a horizon looks back
+between ``h`` and ``2 h``. The delay at a percentile is the largest over the horizons: the estimate rises within hours
+when a storm begins, and forgets it when the long horizon does. On the flights of 2013 the windows that were at least
+as complete as claimed at 97 % rose from 85 % (one horizon of 7 days) to 94 %
+(``docs/decisions/0001-watermark-horizons.md``).
 
 Digests are t-digests (Dunning 2019) of microseconds: sharp at the tails, where the percentiles lie, with an exact
 maximum, and without a random choice, so that a replayed job claims what it claimed before.

@@ -1,8 +1,8 @@
 """The map side: paths go in, packed partial accumulators come out, one blob a state partition.
 
-One vectorised pass over each file: read, set malformed rows aside, assign windows, send elements of expired windows to the
-late output, combine what is left by key and window, pack by state partition. Rows that cannot go on are written to files
-of this task; which of them count is said by the epoch log.
+One vectorised pass over each file: read, set malformed rows aside, assign windows, send elements of expired windows to
+the late output, combine what is left by key and window, pack by state partition. Rows that cannot go on are written to
+files of this task; which of them count is said by the epoch log.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class MapSide:
     def _kernel(self) -> Kernel:
         return Kernel(self.pipeline.grouping, self.schema)
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run_task(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One task: batches of ``path string, length bigint`` in, batches of :data:`SHUFFLE_SCHEMA` out."""
         report = Report()
         origin: str | None = None
@@ -101,7 +101,7 @@ class MapSide:
         for path in paths:
             found = read(source, self.schema, path, self.now)
             frames.append(found.rows)
-            report.files += 1
+            report.files.append(path)
             report.read += len(found.rejected)
             if len(found.rejected):
                 report.rejected += len(found.rejected)
@@ -179,15 +179,17 @@ class Report:
     """What one map task, or all of them together, saw."""
 
     def __init__(self) -> None:
-        self.files = self.read = self.late = self.expired = self.rejected = 0
+        self.read = self.late = self.expired = self.rejected = 0
+        self.files: list[str] = []
         self.expired_files: list[str] = []
         self.rejected_files: list[str] = []
         self.observation = Observation()
 
     def add(self, document: dict[str, Any], horizons: tuple[Micros, ...]) -> None:
         """Add another task's :meth:`to_json`."""
-        for name in ("files", "read", "late", "expired", "rejected"):
+        for name in ("read", "late", "expired", "rejected"):
             setattr(self, name, getattr(self, name) + document[name])
+        self.files += document["files"]
         self.expired_files += document["expired_files"]
         self.rejected_files += document["rejected_files"]
         self.observation = self.observation.merged(Observation.from_json(document["observation"]), horizons)
@@ -195,8 +197,8 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """For the way to the driver."""
         return {
-            "files": self.files, "read": self.read, "late": self.late, "expired": self.expired, "rejected": self.rejected,
-            "expired_files": self.expired_files, "rejected_files": self.rejected_files,
+            "files": self.files, "read": self.read, "late": self.late, "expired": self.expired,
+            "rejected": self.rejected, "expired_files": self.expired_files, "rejected_files": self.rejected_files,
             "observation": self.observation.to_json(),
         }  # fmt: skip
 

@@ -55,7 +55,8 @@ def check_columns(source: Files, wanted: tuple[str, ...], found: Schema, file: s
     """The types of the wanted columns.
 
     Raises:
-        SubmissionError: ``SOURCE_NO_COLUMN``, ``SOURCE_EVENT_TIME_TYPE``, ``SOURCE_NAIVE_TIME``, ``SUBMIT_COLUMN_TYPE``.
+        SubmissionError: ``SOURCE_NO_COLUMN``, ``SOURCE_EVENT_TIME_TYPE``, ``SOURCE_NAIVE_TIME``,
+        ``SUBMIT_COLUMN_TYPE``.
     """
     missing = [name for name in wanted if name not in found]
     if missing:

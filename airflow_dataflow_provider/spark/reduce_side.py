@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.spark.reading import Schema
 
 RESULT_SCHEMA = "report string, chain string, panes binary"
-"""What a reduce task answers: the map reports that came through it, its partition's result, its panes if they are few."""
+"""What a reduce task answers: the map reports that came through it, its partition's result, its panes if they are
+few."""
 _FEW = 5_000
 """Panes of one partition that travel to the driver, which writes them as one file with the others' few."""
 
@@ -56,7 +57,7 @@ class ReduceSide:
     clock: Clock
     horizon: Micros
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run_task(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One task: what the map side sent to this partition in, one row of :data:`RESULT_SCHEMA` out."""
         arrived: list[tuple[str, bytes]] = []
         reports: list[str] = []
@@ -77,10 +78,9 @@ class ReduceSide:
         yield self._answer([], [])
 
     def _answer(self, reports: list[str], partials: list[pl.DataFrame]) -> pa.RecordBatch:
-        context = TaskContext.get()
-        assert context is not None
         # One Spark partition is one state partition, also where nothing came in.
-        answer, panes = self.run(context.partitionId(), partials)
+        context = TaskContext.get()
+        answer, panes = self.run(0 if context is None else context.partitionId(), partials)
         return pa.RecordBatch.from_pydict(
             {"report": [f"[{', '.join(reports)}]"], "chain": [json.dumps(answer)], "panes": [panes]},
             schema=pa.schema([("report", pa.string()), ("chain", pa.string()), ("panes", pa.binary())]),
@@ -105,6 +105,7 @@ class ReduceSide:
             file = f"{self.epoch:012d}-{partition:04d}-{uuid.uuid4().hex[:8]}.parquet"
             write_parquet(Store.open(self.panes_url), f"data/{file}", outcome.panes)
         answer = {
-            "partition": partition, "chain": chain.to_json(), "written": written, "pane_file": file, "panes": len(outcome.panes),
+            "partition": partition, "chain": chain.to_json(), "written": written, "pane_file": file,
+            "panes": len(outcome.panes),
         }  # fmt: skip
         return answer, few

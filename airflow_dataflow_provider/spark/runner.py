@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.model.time import Micros
 
 CHECKPOINT = "checkpoint"
-_TICK_SECONDS = 0.5
-"""How often a stream looks at its clock and its requests."""
-_POLL = "500 milliseconds"
-"""How often a stream asks its source for more."""
+TICK_SECONDS = 0.5
+"""How often a stream asks its source for more, and looks at its clock and its requests."""
 
 
 class Runner:
@@ -39,18 +37,24 @@ class Runner:
         run: what stays the same.
         heart_check: raises when another driver has taken over.
         stopping: set from outside to end a stream after the epoch at hand.
+        tick_seconds: how often a stream asks its source for more, and looks at its clock and its requests.
     """
 
-    def __init__(self, run: Run, heart_check: Callable[[], None], stopping: threading.Event) -> None:
-        self._run, self._heart_check, self._stopping = run, heart_check, stopping
+    def __init__(
+        self, run: Run, heart_check: Callable[[], None], stopping: threading.Event, tick_seconds: float = TICK_SECONDS
+    ) -> None:
+        self._run, self._heart_check, self._stopping, self._tick_seconds = run, heart_check, stopping, tick_seconds
         source = run.pipeline.source
-        assert isinstance(source, Files)
+        if not isinstance(source, Files):  # the plan was checked before
+            raise TypeError(source)
         self._source = source
         self._epochs = Epochs(run)
         self._epochs.sweep()
         self._lock = threading.Lock()
         self._failure: BaseException | None = None
         self._busy_since_tick = False
+        self.ticks = 0
+        """How often a stream has looked at its clock and its requests."""
 
     def run(self, mode: RuntimeMode, interval: tuple[Micros, Micros] | None) -> None:
         """Run in a mode.
@@ -60,28 +64,29 @@ class Runner:
         """
         try:
             self._epochs.resume(lambda: paths_now(self._run.spark, self._source))
-            match mode:
-                case RuntimeMode.BATCH if interval is not None:
-                    self._epochs.interval(paths_now(self._run.spark, self._source), interval)
-                case RuntimeMode.BATCH:
-                    self._backlog(limit=None)
-                    self._epochs.end_of_input()
-                case RuntimeMode.MICRO_BATCH:
-                    self._backlog(limit=self._source.max_files_per_epoch)
-                    self._epochs.clock(idle=True)
-                case RuntimeMode.STREAMING:
-                    self._stream()
-                case RuntimeMode.AUTOMATIC:
-                    raise AssertionError(mode)
-                case _:
-                    assert_never(mode)
-        except DataflowError:
-            raise
+            self._run_in(mode, interval)
         except Exception as error:
-            told = _told_by_worker(str(error))
+            told = None if isinstance(error, DataflowError) else _told_by_worker(str(error))
             if told is None:
                 raise
             raise told from error
+
+    def _run_in(self, mode: RuntimeMode, interval: tuple[Micros, Micros] | None) -> None:
+        match mode:
+            case RuntimeMode.BATCH if interval is not None:
+                self._epochs.interval(paths_now(self._run.spark, self._source), interval)
+            case RuntimeMode.BATCH:
+                self._backlog(limit=None)
+                self._epochs.end_of_input()
+            case RuntimeMode.MICRO_BATCH:
+                self._backlog(limit=self._source.max_files_per_epoch)
+                self._epochs.clock(idle=True)
+            case RuntimeMode.STREAMING:
+                self._stream()
+            case RuntimeMode.AUTOMATIC:
+                self._run_in(mode.resolve(self._source.boundedness, has_interval=interval is not None), interval)
+            case _:
+                assert_never(mode)
 
     def _backlog(self, limit: int | None) -> None:
         """The epochs of what is there, then no more."""
@@ -110,6 +115,7 @@ class Runner:
                 # Right after an epoch the source may have more; the clock waits for a quiet tick.
                 quiet, self._busy_since_tick = not self._busy_since_tick, False
                 self._epochs.clock(idle=quiet)
+            self.ticks += 1
 
         self._wait(query, tick)
         if any(request.kind == "drain" for request in asked):
@@ -129,11 +135,18 @@ class Runner:
             .option("checkpointLocation", self._run.store.child(CHECKPOINT))
             .foreachBatch(self._on_batch)
         )
-        writer = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime=_POLL)
+        writer = (
+            writer.trigger(availableNow=True)
+            if available_now
+            else writer.trigger(processingTime=f"{int(self._tick_seconds * 1000)} milliseconds")
+        )
         return writer.start()
 
     def _check_checkpoint(self) -> None:
-        """Spark counts batches in its checkpoint. Without it, it would start again at 0, and we would pass those over."""
+        """Refuse a state whose checkpoint is gone.
+
+        Spark counts its batches there. It would start again at 0, and we would pass those over.
+        """
         last = self._run.log.last_record()
         if last is None or self._run.store.exists(f"{CHECKPOINT}/offsets"):
             return
@@ -159,7 +172,7 @@ class Runner:
     def _wait(self, query: StreamingQuery, tick: Callable[[], None]) -> None:
         """Until the query ends by itself, fails, or is told to stop; then nothing of it is left running."""
         try:
-            while not _ended(query):
+            while not self._ended(query):
                 self._heart_check()
                 tick()
                 if self._stopping.is_set():
@@ -175,10 +188,9 @@ class Runner:
             with suppress(Exception):
                 query.stop()
 
-
-def _ended(query: StreamingQuery) -> bool:
-    """Wait a tick; whether the query has ended by then. Its failure is raised here."""
-    return bool(query.awaitTermination(_TICK_SECONDS))  # type: ignore[arg-type]  # a fraction of a second is fine
+    def _ended(self, query: StreamingQuery) -> bool:
+        """Wait a tick; whether the query has ended by then. Its failure is raised here."""
+        return bool(query.awaitTermination(self._tick_seconds))  # type: ignore[arg-type]  # fractions are fine
 
 
 _TOLD = re.compile(r"\[((?:DATA|SUBMIT|SOURCE|STATE|ENGINE)_[A-Z_]+)\] (.+)")

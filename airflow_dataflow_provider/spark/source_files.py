@@ -27,6 +27,7 @@ def first_file(source: Files, *, needed: bool) -> str | None:
     """The first file of a source in the order of names, or None where there is none yet.
 
     Args:
+        source: the source.
         needed: whether having none is an error, as it is for a batch.
 
     Raises:

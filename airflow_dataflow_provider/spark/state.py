@@ -3,9 +3,9 @@
 Which files stand is said by the epoch log alone, so a file that a crashed or repeated task left behind means nothing.
 A window that has expired needs no tombstone: whoever reads a chain drops what the committed horizon has passed.
 
-Between epochs the live frame of a partition stays in the worker process that made it, under the names of the files it is
-equal to. Spark may run the partition elsewhere next time: another process finds itself a few deltas behind and catches up,
-or starts from the base. Files never change under their name, so nothing here can be stale, only behind.
+Between epochs the live frame of a partition stays in the worker process that made it, under the names of the files it
+is equal to. Spark may run the partition elsewhere next time: another process finds itself a few deltas behind and
+catches up, or starts from the base. Files never change under their name, so nothing here can be stale, only behind.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _SMALL = 1_000
 class Chain:
     """The files of one state partition: the base, then deltas, with their numbers of rows.
 
-    ``live`` is the number of open windows that they add up to; ``wake`` says when the partition next has something to do.
+    ``live`` is the number of open windows that they add up to; ``wake`` says when the partition next has something to
+    do.
     """
 
     files: tuple[str, ...] = ()
@@ -73,6 +74,10 @@ def load(store: Store, kernel: Kernel, partition: int, chain: Chain, horizon: Mi
     """The open windows of a partition as its chain says.
 
     Args:
+        store: the state.
+        kernel: whose state it is.
+        partition: which part of it.
+        chain: the files that it is equal to.
         horizon: the ordinary watermark by which windows had expired when the chain was committed.
     """
     files, frame = _LIVE.get((store.url, partition), ((), kernel.empty_state()))
@@ -116,6 +121,7 @@ def sweep(store: Store, standing: Iterable[str], *, before: int) -> None:
     """Remove what no chain holds: leftovers of crashed tasks, and files that a new base replaced.
 
     Args:
+        store: the state.
         standing: the files of all chains.
         before: only files of epochs below this number; tasks of later ones may still be writing.
     """

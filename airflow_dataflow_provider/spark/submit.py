@@ -102,7 +102,7 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
     )
     try:
         with Heart(ownership, clock=now) as heart:
-            _run_owned(submission, mode, store, standing, ownership, heart, stopping or threading.Event())
+            _run_owned(submission, mode, _Owned(store, standing, ownership, heart), stopping or threading.Event())
     except OwnershipError as error:
         ownership.release(now(), "fenced", str(error))
         raise
@@ -113,21 +113,24 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
     return mode
 
 
-def _run_owned(
-    submission: Submission,
-    mode: RuntimeMode,
-    store: Store,
-    standing: identity.PipelineIdentity,
-    ownership: Ownership,
-    heart: Heart,
-    stopping: threading.Event,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Owned:
+    """A state, and the right to drive it."""
+
+    store: Store
+    standing: identity.PipelineIdentity
+    ownership: Ownership
+    heart: Heart
+
+
+def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stopping: threading.Event) -> None:
+    store, standing, ownership, heart = owned.store, owned.standing, owned.ownership, owned.heart
     pipeline = submission.pipeline
     log = EpochLog(store)
     if submission.interval is not None:
         _check_batch_owns(store, log, submission.interval, pipeline.grouping.allowed_lateness)
     spark_conf = {name: value for name, value in submission.conf.items() if name != PARTITIONS_CONF}
-    schema = _await_schema(pipeline, store, mode, heart, stopping, submission.now)
+    schema = _await_schema(pipeline, store, mode, heart.check, stopping)
     if schema is None:
         return
 
@@ -200,7 +203,8 @@ def _partitions(conf: Mapping[str, str]) -> int:
 def _schema(pipeline: Pipeline, store: Store, *, needed: bool) -> Schema | None:
     """The types in which columns are kept: those of the first run, or of the first file; None before there is one."""
     source = pipeline.source
-    assert isinstance(source, Files)
+    if not isinstance(source, Files):  # the plan was checked before
+        raise TypeError(source)
     file = first_file(source, needed=needed)
     wanted = pipeline.input_columns()
     if store.exists(SCHEMA):
@@ -211,19 +215,14 @@ def _schema(pipeline: Pipeline, store: Store, *, needed: bool) -> Schema | None:
 
 
 def _await_schema(
-    pipeline: Pipeline,
-    store: Store,
-    mode: RuntimeMode,
-    heart: Heart,
-    stopping: threading.Event,
-    now: Callable[[], Micros],
+    pipeline: Pipeline, store: Store, mode: RuntimeMode, heart_check: Callable[[], None], stopping: threading.Event
 ) -> Schema | None:
     """The schema; a stream over an empty folder waits for its first file, a micro-batch has nothing to do."""
     schema = _schema(pipeline, store, needed=False)
     while schema is None:
         if mode is not RuntimeMode.STREAMING:
             return None
-        heart.check()
+        heart_check()
         if stopping.wait(0.5):
             return None
         schema = _schema(pipeline, store, needed=False)

@@ -1,0 +1,1 @@
+"""Streams as tables: reading what was published."""

@@ -17,7 +17,22 @@ def _reference(pipeline: Pipeline, epochs: Sequence[Epoch]) -> list[Pane]:
     return list(interpret(pipeline, epochs).panes)
 
 
-_ENGINES: dict[str, Engine] = {"reference": _reference}
+def _on_spark(mode: str) -> Engine:
+    def run(pipeline: Pipeline, epochs: Sequence[Epoch]) -> list[Pane]:
+        from airflow_dataflow_provider.testing import spark_engines
+
+        engine: Engine = getattr(spark_engines, mode)
+        return engine(pipeline, epochs)
+
+    return run
+
+
+_ENGINES: dict[str, Engine] = {
+    "reference": _reference,
+    "spark-batch": _on_spark("spark_batch"),
+    "spark-micro-batch": _on_spark("spark_micro_batch"),
+    "spark-streaming": _on_spark("spark_streaming"),
+}
 
 
 def engine_named(name: str) -> Engine:

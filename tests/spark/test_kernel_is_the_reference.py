@@ -11,12 +11,12 @@ from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
 from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.testing.panes import assert_panes
 from airflow_dataflow_provider.testing.strategies import cases
-
-from .in_process import InProcess
+from tests.spark.in_process import InProcess
 
 
 def compare(pipeline: Pipeline, epochs: tuple[Epoch, ...], *, forget: bool) -> None:
-    """Run both, epoch by epoch. With ``forget`` no live frame outlives its epoch, so every one is rebuilt from files."""
+    """Run both, epoch by epoch. With ``forget`` no live frame outlives its epoch, so every one is rebuilt from
+    files."""
     reference, engine = Interpreter(pipeline), InProcess(pipeline)
     for epoch in epochs:
         if forget:

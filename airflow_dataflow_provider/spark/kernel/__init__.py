@@ -1,0 +1,1 @@
+"""One epoch of one state partition, column-wise."""

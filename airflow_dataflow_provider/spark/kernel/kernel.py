@@ -1,8 +1,8 @@
 """The kernel: one epoch of one state partition, for all its keys and windows at once.
 
 Steps, each a handful of column operations: fold the epoch's partial accumulators into the open windows, ask the trigger
-tree where panes are due, read the panes off, take note of them, drop what has expired. The reference interpreter does the
-same one window at a time; the two are compared pane for pane.
+tree where panes are due, read the panes off, take note of them, drop what has expired. The reference interpreter does
+the same one window at a time; the two are compared pane for pane.
 """
 
 from __future__ import annotations
@@ -97,8 +97,9 @@ class Kernel:
         return pl.DataFrame(schema=self.state_schema)
 
     def fold(self, partials: list[pl.DataFrame]) -> pl.DataFrame:
-        """Partial accumulators of several map tasks, one row a key and window; the order of the list decides the order
-        in which floating-point sums are added, so give it a fixed one.
+        """Partial accumulators of several map tasks, one row a key and window.
+
+        The order of the list decides the order in which floating-point sums are added: give it a fixed one.
         """
         if len(partials) == 1:
             return partials[0]
@@ -270,8 +271,9 @@ class Kernel:
         """The pane log's columns, in order (the engine adds ``epoch``)."""
         hidden = [f"_{name}" for name in self.aggregates.names] if self._discards else []
         return [
-            "window_start", "window_end", *self.grouping.key, *self.grouping.combiners, "pane_timing", "pane_index", "pane_is_first",
-            "pane_is_last", "pane_is_retraction", "completeness", "watermark", "processing_time", *hidden,
+            "window_start", "window_end", *self.grouping.key, *self.grouping.combiners, "pane_timing", "pane_index",
+            "pane_is_first", "pane_is_last", "pane_is_retraction", "completeness", "watermark", "processing_time",
+            *hidden,
         ]  # fmt: skip
 
     def empty_panes(self) -> pl.DataFrame:

@@ -40,7 +40,8 @@ class Percentiles:
     """The percentiles of a tree, and 100: each has one bit in the ``passed`` column."""
 
     def __init__(self, trigger: Trigger) -> None:
-        self.values = tuple(sorted(trigger.percentiles() | {100.0}))
+        self.looked_at = trigger.percentiles()
+        self.values = tuple(sorted(self.looked_at | {100.0}))
         if len(self.values) > 32:
             raise SubmissionError(
                 f"the trigger asks for {len(self.values)} percentiles", todo="use at most 31", code="ENGINE_TRIGGER"
@@ -158,8 +159,11 @@ def compile_trigger(trigger: Trigger, percentiles: Percentiles, path: str = "_tr
 
 @dataclass(frozen=True, slots=True)
 class Wake:
-    """When a partition next has something to do: the least window end that each percentile has not reached, the least
-    end of all. ``MAX_TIME`` and beyond: never.
+    """When a partition next has something to do.
+
+    Attributes:
+        unreached: for each percentile that the trigger looks at, the least window end that it has not reached.
+        first_end: the least window end of all; beyond ``MAX_TIME`` where no window is open.
     """
 
     unreached: dict[float, Micros]
@@ -169,7 +173,7 @@ class Wake:
     def of(cls, percentiles: Percentiles, end: Times, passed: Bits) -> Wake:
         """Read it off the open windows."""
         unreached = {}
-        for percentile in percentiles.values:
+        for percentile in percentiles.looked_at:
             open_ends = end[(passed & percentiles.bit(percentile)) == 0]
             if len(open_ends):
                 unreached[percentile] = int(open_ends.min())

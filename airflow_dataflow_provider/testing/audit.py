@@ -1,0 +1,68 @@
+"""Audit of a state: what the reference would have published from the same files, at the same clocks, cut the same way.
+
+The epoch log says for every epoch its clock and the files that it read. With the files still there, the reference can
+be asked for every pane again; whoever doubts a number can see whether the engine or the data is to blame.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow_dataflow_provider.model.elements import Element, Pane
+from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.pipeline import Pipeline
+from airflow_dataflow_provider.model.sources import Files
+from airflow_dataflow_provider.progress.log import EpochLog
+from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from airflow_dataflow_provider.model.time import Micros
+    from airflow_dataflow_provider.progress.records import EpochRecord
+
+
+def epochs_of(state: str, pipeline: Pipeline) -> Iterator[tuple[EpochRecord, Epoch]]:
+    """Every committed epoch that took part in the stream, with its elements read anew.
+
+    Epochs that recomputed an interval stand for themselves and are left out.
+
+    Raises:
+        StateError: ``STATE_NO_AUDIT`` where an epoch's result is gone from the log.
+    """
+    log = EpochLog(Store.open(state))
+    for record in log.records():
+        if record.interval is not None:
+            continue
+        prepared = log.prepared(record.epoch)
+        if prepared is None:
+            raise StateError(
+                f"the result of epoch {record.epoch} is gone from {state}",
+                why="it names the files that the epoch read",
+                todo="restore the document; without it the epoch cannot be audited",
+                code="STATE_NO_AUDIT",
+            )
+        horizon = record.published.at(100) if record.end_of_input else record.clock.watermark
+        elements = _elements(pipeline, prepared.details["files"], record.clock.processing_time)
+        yield record, Epoch(record.clock, elements, horizon)
+
+
+def panes_of_reference(state: str, pipeline: Pipeline) -> list[Pane]:
+    """Every pane that the reference publishes for the epochs of a state, in its order."""
+    interpreter = Interpreter(pipeline)
+    return [pane for _, epoch in epochs_of(state, pipeline) for pane in interpreter.epoch(epoch)]
+
+
+def _elements(pipeline: Pipeline, files: list[str], now: Micros) -> list[Element]:
+    from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, check_columns, column_types, read
+
+    source = pipeline.source
+    if not isinstance(source, Files):
+        raise TypeError(source)
+    elements: list[Element] = []
+    for file in files:
+        schema = check_columns(source, pipeline.input_columns(), column_types(source, file), file)
+        rows = read(source, schema, file, now).rows
+        elements += (Element(row, row[EVENT], row[ARRIVAL]) for row in rows.iter_rows(named=True))
+    return elements

@@ -1,0 +1,215 @@
+"""A test's script on Spark: the real map side, shuffle, kernel, state and pane log, under the script's clocks.
+
+The watermarks are the script's instead of an estimate; all else is what a run does. Elements become Parquet files in a
+folder of their own, which Spark watches as it would watch any other.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.elements import Pane
+from airflow_dataflow_provider.model.modes import RuntimeMode
+from airflow_dataflow_provider.model.pipeline import Pipeline
+from airflow_dataflow_provider.model.sources import Files
+from airflow_dataflow_provider.model.time import MIN_TIME
+from airflow_dataflow_provider.model.watermarks import WatermarkCurve
+from airflow_dataflow_provider.reference.interpreter import Epoch
+from airflow_dataflow_provider.testing.frames import panes_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from airflow_dataflow_provider.progress.records import EpochRecord
+    from airflow_dataflow_provider.spark.epochs import Run
+    from airflow_dataflow_provider.spark.runner import Runner
+
+_PATIENCE = 120.0
+"""Seconds after which a stream that does not take its script on is given up."""
+
+
+def spark_batch(pipeline: Pipeline, epochs: Sequence[Epoch]) -> list[Pane]:
+    """All elements at once, then the script's last clock: a batch knows no clock in between."""
+    with _stage(pipeline, epochs, "batch") as stage:
+        stage.arrive(epochs)
+        nothing_known = WatermarkCurve.flat(MIN_TIME, pipeline.percentiles())
+        stage.clock, stage.clock_after_data = replace(epochs[-1].clock, watermarks=nothing_known), epochs[-1].clock
+        stage.runner().run(RuntimeMode.BATCH, None)
+        return stage.panes()
+
+
+def spark_micro_batch(pipeline: Pipeline, epochs: Sequence[Epoch]) -> list[Pane]:
+    """A scheduled run for each epoch of the script, all on one state."""
+    with _stage(pipeline, epochs, "micro-batch") as stage:
+        for epoch in epochs:
+            stage.clock = epoch.clock
+            if epoch.elements:
+                stage.arrive([epoch])
+            stage.runner().run(RuntimeMode.MICRO_BATCH, None)
+        return stage.panes()
+
+
+def spark_streaming(pipeline: Pipeline, epochs: Sequence[Epoch]) -> list[Pane]:
+    """One continuous run; each epoch of the script waits until the one before it has been taken."""
+    with _stage(pipeline, epochs, "streaming") as stage:
+        stopping = threading.Event()
+        runner = stage.runner(stopping)
+        failure: list[BaseException] = []
+
+        def stream() -> None:
+            try:
+                runner.run(RuntimeMode.STREAMING, None)
+            except BaseException as error:  # noqa: BLE001 - raised again below, in the test's own thread
+                failure.append(error)
+
+        thread = threading.Thread(target=stream, name="test-stream")
+        thread.start()
+        try:
+            for number, epoch in enumerate(epochs):
+                stage.clock = epoch.clock
+                if epoch.elements:
+                    stage.arrive([epoch])
+                    read = sum(len(earlier.elements) for earlier in epochs[: number + 1])
+                    _wait(partial(stage.has_read, read), thread, failure)
+                # One tick may be under way with the clock before.
+                _wait(partial(_ticked, runner, runner.ticks + 2), thread, failure)
+        finally:
+            stopping.set()
+            thread.join()
+        if failure:
+            raise failure[0]
+        return stage.panes()
+
+
+def _ticked(runner: Runner, times: int) -> bool:
+    return runner.ticks >= times
+
+
+def _wait(condition: Callable[[], bool], thread: threading.Thread, failure: list[BaseException]) -> None:
+    until = time.monotonic() + _PATIENCE
+    while not condition():
+        if failure:
+            raise failure[0]
+        if not thread.is_alive() or time.monotonic() > until:
+            raise TimeoutError("the stream did not take the script's next step")
+        time.sleep(0.02)
+
+
+@dataclass
+class _Stage:
+    """Where a script is played: a folder of files, a state, and the clock as the script has it."""
+
+    folder: Path
+    pipeline: Pipeline
+    frame: Callable[[Sequence[Epoch]], pl.DataFrame]
+    clock: Clock
+    clock_after_data: Clock | None = None
+    run: Run | None = None
+    files: int = 0
+    rows_read: int = 0
+
+    def has_read(self, rows: int) -> bool:
+        """Whether so many elements are committed."""
+        return self.rows_read >= rows
+
+    def arrive(self, epochs: Sequence[Epoch]) -> None:
+        """Let the elements of some epochs arrive as one file."""
+        frame = self.frame(epochs)
+        if len(frame):
+            incomplete = self.folder / "incomplete"
+            frame.write_parquet(incomplete)
+            incomplete.rename(self.folder / "source" / f"{self.files:06d}.parquet")
+            self.files += 1
+
+    def runner(self, stopping: threading.Event | None = None) -> Runner:
+        """A run from where the state stands."""
+        from airflow_dataflow_provider.spark.runner import Runner
+
+        assert self.run is not None  # noqa: S101 - set where the stage is made
+        return Runner(self.run, self.run.ownership.check, stopping or threading.Event(), tick_seconds=0.05)
+
+    def panes(self) -> list[Pane]:
+        """What was published."""
+        from airflow_dataflow_provider.tables.pane_log import PaneLogReader
+
+        return panes_of(PaneLogReader(str(self.folder / "state")).panes(), self.pipeline.grouping)
+
+
+@contextmanager
+def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_Stage]:
+    from airflow_dataflow_provider.progress import identity
+    from airflow_dataflow_provider.progress.log import EpochLog
+    from airflow_dataflow_provider.progress.owner import Ownership
+    from airflow_dataflow_provider.progress.store import Store
+    from airflow_dataflow_provider.progress.wall import wall_clock
+    from airflow_dataflow_provider.spark.epochs import Run
+    from airflow_dataflow_provider.spark.kernel.kernel import Kernel
+    from airflow_dataflow_provider.spark.pane_writer import PaneWriter
+    from airflow_dataflow_provider.spark.reading import check_columns
+    from airflow_dataflow_provider.spark.session import spark_session
+
+    with tempfile.TemporaryDirectory(prefix="test-stream-") as name:
+        folder = Path(name)
+        (folder / "source").mkdir()
+        source = pipeline.source
+        files = Files(str(folder / "source" / "*.parquet"), source.event_time, source.arrival_time)
+        local = replace(pipeline, source=files, sinks=())
+        frame = _framer(local, epochs)
+        schema = check_columns(files, local.input_columns(), dict(frame([]).schema), "the test's elements")
+        store = Store.open(str(folder / "state"))
+        now = wall_clock()
+        standing = identity.ensure(
+            store, name=local.name, fingerprint=local.fingerprint(), definition=repr(local), shape=local.shape(),
+            partitions=3, now=now,
+        )  # fmt: skip
+        stage = _Stage(folder, local, frame, epochs[0].clock)
+        panes = PaneWriter(store, standing.state_id, local)
+        panes.open(Kernel(local.grouping, schema))
+
+        def committed(record: EpochRecord) -> None:
+            stage.rows_read += record.rows.read
+            stage.clock = stage.clock_after_data or stage.clock
+
+        stage.run = Run(
+            spark=spark_session("test-stream", master="local[2]", conf={}),
+            pipeline=local,
+            store=store,
+            identity=standing,
+            ownership=Ownership.claim(store, mode=mode, run_id="test", now=now),
+            log=EpochLog(store),
+            panes=panes,
+            schema=schema,
+            mode=mode,
+            run_id="test",
+            now=lambda: stage.clock.processing_time,
+            on_commit=committed,
+            script=lambda: stage.clock.watermarks,
+        )
+        yield stage
+
+
+def _framer(pipeline: Pipeline, epochs: Sequence[Epoch]) -> Callable[[Sequence[Epoch]], pl.DataFrame]:
+    """Epochs as frames, all with the types that the whole script has."""
+    import polars as pl
+
+    columns = pipeline.input_columns()
+
+    def rows(some: Sequence[Epoch]) -> dict[str, list[object]]:
+        elements = [element for epoch in some for element in epoch.elements]
+        return {column: [element.row.get(column) for element in elements] for column in columns}
+
+    found = pl.DataFrame(rows(epochs), strict=False).schema
+    guess = dict.fromkeys(pipeline.grouping.key, pl.String()) | dict.fromkeys(
+        pipeline.source.columns(), pl.Datetime("us", "UTC")
+    )
+    types = {column: guess.get(column, pl.Int64()) if dtype == pl.Null else dtype for column, dtype in found.items()}
+    return lambda some: pl.DataFrame(rows(some), schema=types, strict=False)
