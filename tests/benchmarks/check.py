@@ -1,0 +1,95 @@
+"""Whether an answer is right: row for row the one that DuckDB computes from the same files.
+
+What fair equality means:
+
+- *Ours* must publish every key and window of the whole input, with exactly the right value. What the timed run has
+  published stands; the windows that are still open then are published afterwards by a batch run on the same state,
+  which tells it of the end of input. No row may have been expired or rejected.
+- *Spark, update mode* must have emitted, as the last value of each key and window, exactly the right one.
+- *Spark, append mode* never emits windows that are open at the end of an ``availableNow`` run. It must have emitted
+  exactly the windows that its own last watermark has passed; how many it has not is reported.
+- Hand-written Spark is timed on a sink that keeps nothing. Its answer is taken from a rehearsal before: the same query
+  on the same files in the same batches, written out. Of each timed run the rows that it read and the rows that it
+  dropped are checked.
+- *polars* must give the whole answer. *DuckDB* is the measure of the others; against it, polars is its check.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from airflow_dataflow_provider.model.time import MAX_TIME, Micros
+from tests.benchmarks.generate import Events
+from tests.benchmarks.queries import Query
+
+
+class WrongAnswerError(Exception):
+    """An engine computed something else than DuckDB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an engine computed.
+
+    Attributes:
+        path: a Parquet file with the query's columns.
+        complete_until: it holds the windows that end at or before this, and no others.
+        published: how many groups stood published at the end of the timed run.
+    """
+
+    path: Path
+    complete_until: Micros = MAX_TIME
+    published: int | None = None
+
+
+def write_truth(query: Query, events: Events, path: Path) -> int:
+    """Let DuckDB answer a query; the number of its rows.
+
+    Raises:
+        WrongAnswerError: where the files are not the workload that they should be.
+    """
+    with duckdb.connect() as db:
+        rows = _count(db, f"SELECT count(*) FROM read_parquet('{events.glob}')")
+        if rows != events.workload.rows:
+            raise WrongAnswerError(f"{events.folder} holds {rows} rows, not {events.workload.rows}: remove it")
+        db.execute(f"COPY ({query.sql(events.glob)}) TO '{path}' (FORMAT parquet)")
+        return _count(db, f"SELECT count(*) FROM '{path}'")
+
+
+def compare(query: Query, engine: str, answer: Answer, truth: Path) -> int:
+    """Compare an answer with the truth; how many rows of the truth lie beyond what the answer is complete for.
+
+    Raises:
+        WrongAnswerError: with the numbers of differing rows and the first of them.
+    """
+    columns = ", ".join(query.columns)
+    owed = f"SELECT {columns} FROM '{truth}' WHERE window_end <= {answer.complete_until}"
+    given = f"SELECT {columns} FROM '{answer.path}'"
+    with duckdb.connect() as db:
+        expected = _count(db, f"SELECT count(*) FROM ({owed})")
+        if not expected:
+            raise WrongAnswerError(f"{engine} {query.name}: no window was complete, so nothing could be checked")
+        differences = {
+            "missing": f"({owed}) EXCEPT ALL ({given})",
+            "wrong or superfluous": f"({given}) EXCEPT ALL ({owed})",
+        }
+        found = {kind: _count(db, f"SELECT count(*) FROM ({rows})") for kind, rows in differences.items()}
+        if any(found.values()):
+            told = [
+                f"{count} {kind}, the first {db.execute(f'{differences[kind]} ORDER BY ALL LIMIT 1').fetchone()}"
+                for kind, count in found.items()
+                if count
+            ]
+            raise WrongAnswerError(
+                f"{engine} {query.name}: of {expected} rows ({columns}) {'; '.join(told)} (see {answer.path})"
+            )
+        return _count(db, f"SELECT count(*) FROM '{truth}'") - expected
+
+
+def _count(db: duckdb.DuckDBPyConnection, sql: str) -> int:
+    row = db.execute(sql).fetchone()
+    assert row is not None
+    return int(row[0])

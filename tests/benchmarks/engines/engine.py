@@ -1,0 +1,39 @@
+"""What an engine of the benchmark does."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from tests.benchmarks.check import Answer
+from tests.benchmarks.generate import Events
+from tests.benchmarks.queries import Query
+
+MASTER = "local[2]"
+CORES = 2
+
+
+class Engine(ABC):
+    """Runs queries over events. Its calls are made in one process, each with a fresh folder of its own run.
+
+    Attributes:
+        name: as in the table.
+        mode: ``micro-batch`` or ``batch``; engines are set against those of the same mode.
+        place: engines with the same place share a process and what is warm in it.
+    """
+
+    name: str
+    mode: str
+    place: str
+
+    def rehearse(self, query: Query, events: Events, folder: Path) -> Answer | None:  # noqa: ARG002
+        """Before the timed runs: what they will compute, where they cannot show it themselves."""
+        return None
+
+    @abstractmethod
+    def run(self, query: Query, events: Events, folder: Path) -> None:
+        """What is timed."""
+
+    def answer(self, query: Query, events: Events, folder: Path) -> Answer | None:  # noqa: ARG002
+        """After a timed run: what it has computed."""
+        return None

@@ -1,0 +1,53 @@
+"""What people and machines read afterwards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.table import Table
+
+from tests.benchmarks.bench import Result
+from tests.benchmarks.small_epochs import SmallEpoch
+
+
+def results_table(results: Sequence[Result], repeats: int) -> Table:
+    """One row an engine, query and number of keys."""
+    table = Table(title=f"Wall time, best of {repeats}; CPU and memory of the process tree in that run")
+    for name in ("query", "keys", "rows", "mode", "engine", "seconds", "rows/s", "CPU s", "peak MB", "ratio"):
+        table.add_column(name, justify="left" if name in ("query", "mode", "engine") else "right")
+    before: Result | None = None
+    for one in results:
+        if before is not None and (before.query, before.keys) != (one.query, one.keys):
+            table.add_section()
+        before = one
+        table.add_row(
+            one.query, f"{one.keys:,}", f"{one.rows:,}", one.mode, one.engine, f"{one.seconds:.2f}",
+            f"{one.rows_per_s:,.0f}", f"{one.cpu_s:.1f}", f"{one.peak_mb:,.0f}",
+            "" if one.ratio is None else f"{one.ratio:.2f}x",
+            style="bold" if one.engine == "ours" else None,
+        )  # fmt: skip
+    return table
+
+
+def epochs_table(epochs: Sequence[SmallEpoch]) -> Table:
+    """One row a kind of epoch."""
+    table = Table(title="Small epochs of ours on a large state; bytes written by one epoch")
+    columns = ("keys", "open windows", "epoch", "panes", "seconds", "cycle s", "keyed", "epoch log", "all of the state")
+    for name in columns:
+        table.add_column(name, justify="left" if name == "epoch" else "right")
+    for one in epochs:
+        table.add_row(
+            f"{one.keys:,}", f"{one.open_windows:,}", one.epoch, f"{one.panes:,}", f"{one.seconds:.3f}",
+            "" if one.cycle_s is None else f"{one.cycle_s:.3f}", f"{one.keyed_bytes:,}", f"{one.epochs_bytes:,}",
+            f"{one.state_bytes:,}",
+        )  # fmt: skip
+    return table
+
+
+def write_json(rows: Sequence[Result] | Sequence[SmallEpoch], path: Path) -> None:
+    """A list of objects, one a row."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
