@@ -79,7 +79,7 @@ class DataflowSettings:
             state_root=extra.get("state_root") or None,
             spark_conn_id=extra.get("spark_conn_id") or "spark_default",
             python=extra.get("python") or None,
-            conf=MappingProxyType({str(key): str(value) for key, value in properties.items()}),
+            conf=MappingProxyType(spark_properties(properties)),
         )
 
 
@@ -181,7 +181,7 @@ class DataflowHook(BaseHook):
         arguments: Sequence[str],
         *,
         name: str,
-        properties: Mapping[str, str] | None = None,
+        properties: Mapping[str, Any] | None = None,
         folders: Iterable[Path] = (),
         py_files: str | None = None,
     ) -> Submission:
@@ -191,7 +191,7 @@ class DataflowHook(BaseHook):
             PipelineReference.parse(pipeline),
             arguments,
             name=name,
-            conf={**self.settings.conf, **(properties or {})},
+            conf={**self.settings.conf, **spark_properties(properties or {})},
             python=self.settings.python,
             folders=folders,
             py_files=py_files,
@@ -223,6 +223,11 @@ class DataflowHook(BaseHook):
         except Exception as error:  # noqa: BLE001 - whatever the file system raises is what the user wants to read
             return False, str(error)
         return True, f"states under {root or '(each task says where)'}, drivers through {spark.conn_id!r}"
+
+
+def spark_properties(conf: Mapping[str, Any]) -> dict[str, str]:
+    """Properties as Spark reads them: JSON's ``true`` is not Python's ``True``."""
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in conf.items()}
 
 
 def stop_grace() -> float:

@@ -12,16 +12,11 @@ if TYPE_CHECKING:
 
     from airflow_dataflow_provider.hooks.reference import PipelineReference
 
+# The driver's own way to load it, in the driver's own environment.
 _PROGRAM = """
-import importlib, importlib.util, operator, sys
-module, attribute = sys.argv[1:]
-if module.endswith(".py"):
-    spec = importlib.util.spec_from_file_location("_pipeline", module)
-    loaded = sys.modules["_pipeline"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-else:
-    loaded = importlib.import_module(module)
-sys.stdout.write("\\nfingerprint=" + operator.attrgetter(attribute)(loaded).fingerprint())
+import sys
+from airflow_dataflow_provider.cli.pipelines import load_pipeline
+sys.stdout.write("\\nfingerprint=" + load_pipeline(sys.argv[1]).fingerprint())
 """
 _SECONDS = 120
 
@@ -37,7 +32,7 @@ def fingerprint(pipeline: PipelineReference, python: str, environment: Mapping[s
     Raises:
         SubmissionError: ``SUBMIT_PIPELINE_LOAD`` if it cannot be loaded there.
     """
-    command = [python, "-c", _PROGRAM, pipeline.module, pipeline.attribute]
+    command = [python, "-c", _PROGRAM, str(pipeline)]
     try:
         answer = subprocess.run(
             command, env=dict(environment), capture_output=True, text=True, timeout=_SECONDS, check=True

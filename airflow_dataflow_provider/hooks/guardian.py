@@ -88,7 +88,7 @@ def main(lock: int, folder: Path, grace: float, command: list[str]) -> None:
     signal.signal(signal.SIGTERM, lambda _number, _frame: told_to_end.set())
     if pid := os.fork():
         # Written before the caller goes on, so whoever sees the lock held can tell whom to signal.
-        _write(folder / "guardian.json", {"pid": pid, "command": command})
+        _write(folder / "guardian.json", {"pid": pid})
         return
     os.setsid()
     _guard(folder, grace, command, told_to_end)

@@ -58,7 +58,7 @@ class DataflowOperator(BaseOperator):
         state: str | None = None,
         dataflow_conn_id: str = "dataflow_default",
         spark_conn_id: str | None = None,
-        conf: Mapping[str, str] | None = None,
+        conf: Mapping[str, Any] | None = None,
         py_files: str | None = None,
         poll_interval: float = 1.0,
         **kwargs: Any,  # noqa: ANN401 - Airflow's own

@@ -9,14 +9,15 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_dataflow_provider.model.errors import DataflowError, DefinitionError, StateError
 
-_RETRY_IS_USELESS = (DefinitionError.exit_code, StateError.exit_code)
+_LASTING = (DefinitionError.exit_code, StateError.exit_code)
+_MAY_PASS = ("[STATE_FILESYSTEM]", "[STATE_UNREADABLE]", "[SOURCE_EMPTY]", "[SOURCE_NOT_FOUND]")
+"""What of these may be another next time: a file system that was away, an input that had not come yet."""
 
 
 def driver_failure(exit_code: int | None, reason: str) -> AirflowException:
     """The exception for a driver that did not end well, with the driver's own words in it."""
     how = "and left no exit status: its guardian was killed" if exit_code is None else f"with exit status {exit_code}"
-    kind = AirflowFailException if exit_code in _RETRY_IS_USELESS else AirflowException
-    return kind(f"the driver ended {how}:\n{reason}")
+    return _failure(exit_code, f"the driver ended {how}:\n{reason}")
 
 
 @contextmanager
@@ -25,5 +26,9 @@ def as_task_failure() -> Iterator[None]:
     try:
         yield
     except DataflowError as error:
-        kind = AirflowFailException if error.exit_code in _RETRY_IS_USELESS else AirflowException
-        raise kind(str(error)) from error
+        raise _failure(error.exit_code, str(error)) from error
+
+
+def _failure(exit_code: int | None, text: str) -> AirflowException:
+    lasting = exit_code in _LASTING and not any(code in text for code in _MAY_PASS)
+    return AirflowFailException(text) if lasting else AirflowException(text)

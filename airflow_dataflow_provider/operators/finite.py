@@ -66,7 +66,9 @@ class FiniteRunOperator(DataflowOperator):
 
     def _is_done(self, run: DriverRun, run_id: RunId) -> bool:
         """Whether a driver of this run, started by an earlier attempt, has done the work; waits while it is at it."""
-        while (status := self.hook.status(self.state_url)) and status.state in LIVE and owner_run(status) == str(run_id):
+        while (
+            (status := self.hook.status(self.state_url)) and status.state in LIVE and owner_run(status) == str(run_id)
+        ):
             # On another machine, or here without its guardian: the state is what there is to look at.
             self.log.info("run %s goes on, epoch %s", run_id, status.epoch)
             time.sleep(self.poll_interval)

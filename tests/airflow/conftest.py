@@ -1,4 +1,4 @@
-"""One Airflow for the test run: a home, a database and a folder of DAGs of its own, set up before Airflow is imported."""
+"""One Airflow for the test run: a home, a database and a DAGs folder of its own, set before Airflow is imported."""
 
 from __future__ import annotations
 
@@ -63,6 +63,10 @@ class Standin:
         """``finish``; ``wait`` until asked to stop or told to ``finish``; ``fail``; ``hang`` without a word."""
         (self.folder / "behaviour").write_text(how)
 
+    def advance(self) -> None:
+        """Have a driver that waits publish its next watermark."""
+        (self.folder / "advance").touch()
+
     @property
     def starts(self) -> list[dict[str, Any]]:
         """Every start: its pid, its command line, its environment."""
@@ -111,6 +115,17 @@ def end_all(run_folder: Path) -> None:
     for run in map(DriverRun, run_folder.glob("*")):
         run.end()
         until(lambda run=run: not run.alive)
+
+
+def state_of(url: str) -> str | None:
+    """How the pipeline of this state stands; None before there is one."""
+    from airflow_dataflow_provider.model.errors import StateError
+    from airflow_dataflow_provider.progress.status import read_status
+
+    try:
+        return read_status(url).state
+    except StateError:
+        return None
 
 
 def until(condition: Callable[[], Any], *, seconds: float = 30.0) -> Any:

@@ -63,12 +63,14 @@ def load(pipeline: str) -> Any:
     return getattr(loaded, attribute)
 
 
-def commit(store: Store, ownership: Ownership, asked: argparse.Namespace) -> None:
+def commit(
+    store: Store, ownership: Ownership, asked: argparse.Namespace, *, watermark: str = "2026-01-01T00:00:00Z"
+) -> None:
     log, now = EpochLog(store), wall_clock()
     last = log.last_record()
     interval = (to_micros(asked.start), to_micros(asked.end)) if asked.start else None
     whole = asked.mode == "batch"
-    clock = Clock(now, END_OF_INPUT if whole else WatermarkCurve.flat(to_micros("2026-01-01T00:00:00Z")))
+    clock = Clock(now, END_OF_INPUT if whole else WatermarkCurve.flat(to_micros(watermark)))
     plan = EpochPlan(
         epoch=0 if last is None else last.epoch + 1,
         kind="interval" if interval else "end_of_input" if whole else "data",
@@ -120,11 +122,16 @@ def drive(asked: argparse.Namespace) -> None:
     )
     with Heart(ownership):
         print(f"driving {asked.pipeline}", flush=True)
+        if asked.mode == "streaming":
+            commit(store, ownership, asked)
         ownership.heartbeat(wall_clock(), "running")
         asked_to_stop = False
         while behaviour() == "wait" and not asked_to_stop:
             time.sleep(0.05)
             ownership.check()
+            if (FOLDER / "advance").exists():
+                (FOLDER / "advance").unlink()
+                commit(store, ownership, asked, watermark="2026-01-01T02:00:00Z")
             asked_to_stop = any(request.kind in {"stop", "drain"} for request in pending(store, token=ownership.token))
         if behaviour() == "fail":
             ownership.release(wall_clock(), "failed", "[DATA_REJECTS] too many rows were rejected")

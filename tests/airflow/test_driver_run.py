@@ -93,7 +93,11 @@ def test_a_driver_outlives_the_process_that_started_it_and_is_found_again(run: D
 
 
 def test_ending_a_run_gives_the_driver_time_to_end_by_itself(run: DriverRun, tmp_path: Path) -> None:
-    start(run, f"import pathlib, time\nwhile not pathlib.Path({str(tmp_path / 'stop')!r}).exists(): time.sleep(0.01)", grace=60)
+    start(
+        run,
+        f"import pathlib, time\nwhile not pathlib.Path({str(tmp_path / 'stop')!r}).exists(): time.sleep(0.01)",
+        grace=60,
+    )
     run.end()
     (tmp_path / "stop").touch()
     until(lambda: not run.alive)

@@ -23,7 +23,9 @@ def with_data_interval(context: dict[str, Any], start: str, end: str) -> dict[st
     return context | {"data_interval_start": pendulum.parse(start), "data_interval_end": pendulum.parse(end)}
 
 
-def test_the_arguments_come_first_then_the_conf_then_the_partition_then_the_data_interval(context: dict[str, Any]) -> None:
+def test_the_arguments_come_first_then_the_conf_then_the_partition_then_the_data_interval(
+    context: dict[str, Any],
+) -> None:
     context = with_data_interval(context, T0, T1)
     assert found(context) == (T0, T1)
     context["partition_key"] = "2026-01-01T01"
@@ -63,7 +65,9 @@ def test_a_partition_key_that_gives_no_interval_is_an_error(context: dict[str, A
 
 
 @pytest.mark.parametrize("conf", [{"from": T0}, {"from": T0, "to": T0}, {"from": T1, "to": T0}, {"from": "", "to": T0}])
-def test_half_an_interval_or_one_that_ends_before_it_starts_is_an_error(context: dict[str, Any], conf: dict[str, str]) -> None:
+def test_half_an_interval_or_one_that_ends_before_it_starts_is_an_error(
+    context: dict[str, Any], conf: dict[str, str]
+) -> None:
     context["dag_run"].conf = conf
     with pytest.raises(DefinitionError, match="conf of the DAG run") as caught:
         found(with_data_interval(context, T0, T1))
