@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 class Field:
     """One accumulator column.
 
-    ``make`` reads input columns (inside a group), ``merge`` folds this column (inside a group), ``pair`` folds two
-    columns row by row; ``zero`` is the accumulator of nothing.
+    ``lift`` makes the accumulator of one row; ``make`` that of a group of rows, at once; ``merge`` folds this column
+    inside a group; ``pair`` folds two columns row by row; ``zero`` is the accumulator of nothing.
     """
 
     name: str
     dtype: pl.DataType
     zero: int | None
+    lift: pl.Expr
     make: pl.Expr
     merge: Callable[[pl.Expr], pl.Expr]
     pair: Callable[[pl.Expr, pl.Expr], pl.Expr]
@@ -45,13 +46,14 @@ class Aggregate:
     extract: pl.Expr
 
 
-def _additive(name: str, dtype: pl.DataType, make: pl.Expr) -> Field:
+def _additive(name: str, dtype: pl.DataType, lift: pl.Expr, make: pl.Expr) -> Field:
     """A column that adds up. Integers are added in 128 bits and cast back strictly, so that none can wrap unseen."""
     wide = pl.Int128() if dtype == pl.Int64 else dtype
     return Field(
         name,
         dtype,
         0,
+        lift,
         make,
         lambda column: column.cast(wide).sum().cast(dtype),
         lambda left, right: (left.cast(wide) + right).cast(dtype),
@@ -60,7 +62,8 @@ def _additive(name: str, dtype: pl.DataType, make: pl.Expr) -> Field:
 
 def _total(name: str, column: str, dtype: pl.DataType) -> Field:
     wide = pl.Int128() if dtype == pl.Int64 else dtype
-    return _additive(name, dtype, pl.col(column).cast(wide).sum().cast(dtype))
+    value = pl.col(column)
+    return _additive(name, dtype, value.cast(dtype).fill_null(0), value.cast(wide).sum().cast(dtype))
 
 
 def _accumulating_type(dtype: pl.DataType, what: str) -> pl.DataType:
@@ -88,16 +91,16 @@ def aggregate(name: str, combiner: Combiner, schema: Mapping[str, pl.DataType]) 
     what = f"{name}={combiner!r}"
     match combiner:
         case Count(column=None):
-            return _count(name, pl.len())
+            return _count(name, pl.lit(1), pl.len())
         case Count(column=str(column)):
-            return _count(name, pl.col(column).count())
+            return _count(name, pl.col(column).is_not_null(), pl.col(column).count())
         case Sum(column=column):
             total = _total(f"{name}.sum", column, _accumulating_type(schema[column], what))
             return Aggregate(name, (total,), pl.col(total.name).alias(name))
         case Mean(column=column):
             kind = _accumulating_type(schema[column], what)
             total = _total(f"{name}.sum", column, pl.Float64() if isinstance(kind, pl.Decimal) else kind)
-            count = _additive(f"{name}.count", pl.Int64(), pl.col(column).count().cast(pl.Int64))
+            (count,) = _count(name, pl.col(column).is_not_null(), pl.col(column).count()).fields
             some = pl.when(pl.col(count.name) > 0).then(pl.col(total.name).cast(pl.Float64) / pl.col(count.name))
             return Aggregate(name, (total, count), some.alias(name))
         case Min(column=column):
@@ -112,8 +115,8 @@ def aggregate(name: str, combiner: Combiner, schema: Mapping[str, pl.DataType]) 
             )
 
 
-def _count(name: str, make: pl.Expr) -> Aggregate:
-    field = _additive(f"{name}.count", pl.Int64(), make.cast(pl.Int64))
+def _count(name: str, lift: pl.Expr, make: pl.Expr) -> Aggregate:
+    field = _additive(f"{name}.count", pl.Int64(), lift.cast(pl.Int64), make.cast(pl.Int64))
     return Aggregate(name, (field,), pl.col(field.name).alias(name))
 
 
@@ -124,7 +127,7 @@ def _extreme(
     fold: Callable[[pl.Expr], pl.Expr],
     horizontal: Callable[..., pl.Expr],
 ) -> Aggregate:
-    field = Field(f"{name}.value", dtype, None, fold(pl.col(column)), fold, horizontal)
+    field = Field(f"{name}.value", dtype, None, pl.col(column), fold(pl.col(column)), fold, horizontal)
     return Aggregate(name, (field,), pl.col(field.name).alias(name))
 
 
@@ -165,6 +168,10 @@ class Aggregates:
     def make(self) -> list[pl.Expr]:
         """Rows to accumulators, inside a group."""
         return [field.make.alias(field.name) for field in self.fields]
+
+    def lift(self) -> list[pl.Expr]:
+        """Rows to accumulators, one each."""
+        return [field.lift.alias(field.name) for field in self.fields]
 
     def merge(self) -> list[pl.Expr]:
         """Accumulators to fewer accumulators, inside a group."""

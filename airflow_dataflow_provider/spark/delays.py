@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _K = 200
 """The digest's size parameter: 5 kB at most."""
-_SAMPLE = 100_000
+_SAMPLE = 25_000
 """Rows of one task beyond which every n-th is sketched."""
 _CLOCK_SKEW: Micros = 60_000_000
 """How far ahead of our clock an arrival may claim to be."""

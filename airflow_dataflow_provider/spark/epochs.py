@@ -42,7 +42,10 @@ _SNAPSHOT_EVERY = 16
 """Epochs between two whole copies of the delay sketches in the log; between them each epoch logs its own."""
 
 
-_GOES_ON = ("horizon", "chains", "observed", "delays", "clock_processing_time", "state_bytes")
+_DISTINCT = 0.4
+"""Beyond this share of distinct keys and windows among the rows of an epoch, the next one is not combined before the
+shuffle: that would group nearly every row twice."""
+_GOES_ON = ("horizon", "distinct", "chains", "observed", "delays", "clock_processing_time", "state_bytes")
 """What of a prepared result the next epochs need, and so stands in the commit too."""
 
 
@@ -78,6 +81,7 @@ class Epochs:
         self._told = WatermarkCurve.flat(MIN_TIME, run.pipeline.percentiles())
         self._last_data_at: Micros | None = None
         self._since_snapshot = 0
+        self._distinct = 0.0
         self._delays = Observation()
         if last is not None:
             self._restore(last)
@@ -231,7 +235,8 @@ class Epochs:
         """Run the epoch on Spark; the answer is all that its commit needs, as JSON."""
         run, clock = self._run, plan.clock
         horizon = MIN_TIME if plan.kind == "interval" else self._published(plan).at(100)
-        report, chains, few, files, panes, written = Report(), dict(self._chains), [], {}, 0, 0
+        report, chains, few, files = Report(), dict(self._chains), [], {}
+        panes = written = folded = 0
         for row in self._job(plan, paths, horizon):
             for document in sorted(json.loads(row["report"]), key=lambda task: str(task["origin"])):
                 report.add(document, run.pipeline.source.watermark.horizons)
@@ -241,6 +246,7 @@ class Epochs:
                 chains[partition] = Chain.from_json(answer["chain"])
             panes += answer["panes"]
             written += answer["written"]
+            folded += answer["folded"]
             if answer["pane_file"]:
                 files[partition] = answer["pane_file"]
             if row["panes"] is not None:
@@ -255,6 +261,7 @@ class Epochs:
             "pane_files": run.panes.stage(plan.epoch, [frame for _, frame in few], files),
             "state_bytes": written,
             "horizon": iso(horizon),
+            "distinct": folded / report.read if report.read else self._distinct,
             "frontier": iso(delays.frontier),
             "chains": {str(partition): chain.to_json() for partition, chain in sorted(chains.items())},
             "observed": report.observation.to_json() if report.observation.count else None,
@@ -265,9 +272,10 @@ class Epochs:
     def _job(self, plan: EpochPlan, paths: DataFrame | None, horizon: Micros) -> list[Row]:
         run, partitions = self._run, self._run.identity.partitions
         stateless = plan.kind == "interval"
+        combining = self._distinct <= _DISTINCT
         reduce_side = ReduceSide(
             run.pipeline, run.schema, run.store.url, run.panes.url, plan.epoch, None if stateless else self._chains,
-            self._expired_until, plan.clock, horizon,
+            self._expired_until, plan.clock, horizon, combining,
         )  # fmt: skip
         if paths is None:
             if not self._due(plan.clock, horizon):
@@ -283,6 +291,7 @@ class Epochs:
                 plan.epoch,
                 plan.clock.processing_time,
                 horizon,
+                combining,
                 plan.interval,
             )
             shuffled = paths.mapInArrow(map_side.run_task, SHUFFLE_SCHEMA)
@@ -311,6 +320,7 @@ class Epochs:
         details = record.details
         self._chains = {int(partition): Chain.from_json(chain) for partition, chain in details["chains"].items()}
         self._expired_until = from_iso(details["horizon"])
+        self._distinct = details["distinct"]
         self._told = record.published if record.told is None else record.told
         if record.kind == "data":
             self._last_data_at = from_iso(details["clock_processing_time"])

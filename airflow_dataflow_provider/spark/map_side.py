@@ -11,7 +11,6 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,12 +19,12 @@ import pyarrow as pa
 
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
-from airflow_dataflow_provider.model.windows import FixedWindows, GlobalWindows, expired_until
+from airflow_dataflow_provider.model.windows import expired_until
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark.delays import Observation
 from airflow_dataflow_provider.spark.frames import to_blob, write_parquet
 from airflow_dataflow_provider.spark.hashing import partition_of
-from airflow_dataflow_provider.spark.kernel.kernel import END, START, Kernel
+from airflow_dataflow_provider.spark.kernel.kernel import END, START, Kernel, kernel_for, window_end, window_start
 from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, Schema, read
 
 if TYPE_CHECKING:
@@ -52,6 +51,7 @@ class MapSide:
         epoch: whose they are.
         now: processing time of the epoch.
         horizon: the ordinary watermark by which elements are late or expired.
+        combining: combine before the shuffle. Where nearly every row has a key and window of its own it does not pay.
         window_ends: an interval epoch takes only windows whose end lies in ``(from, to]``; None: all.
     """
 
@@ -62,11 +62,12 @@ class MapSide:
     epoch: int
     now: Micros
     horizon: Micros
+    combining: bool = True
     window_ends: tuple[Micros, Micros] | None = None
 
-    @cached_property
+    @property
     def _kernel(self) -> Kernel:
-        return Kernel(self.pipeline.grouping, self.schema)
+        return kernel_for(self.pipeline.grouping, self.schema)
 
     def run_task(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One task: batches of ``path string, length bigint`` in, batches of :data:`SHUFFLE_SCHEMA` out."""
@@ -119,7 +120,11 @@ class MapSide:
             seen = Observation.of(policy, rows[EVENT].to_numpy(), rows[ARRIVAL].to_numpy(), self.now)
             report.observation = report.observation.merged(seen, policy.horizons)
         rows = self._without_expired(rows, report)
-        partials = rows.group_by(self._kernel.by).agg(self._kernel.aggregates.make())
+        kernel = self._kernel
+        if self.combining:
+            partials = rows.group_by(kernel.by).agg(kernel.aggregates.make())
+        else:
+            partials = rows.select(*kernel.by, *kernel.aggregates.lift())
         home = partition_of([partials[column] for column in self.pipeline.grouping.key], self.partitions)
         partials = partials[np.argsort(home, kind="stable")]
         bounds = np.searchsorted(np.sort(home), np.arange(self.partitions + 1))
@@ -130,15 +135,9 @@ class MapSide:
 
     def _assigned(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows with their windows: ``AssignWindows``, column-wise."""
-        match self.pipeline.grouping.window:
-            case FixedWindows(size=size, offset=offset):
-                event = rows[EVENT].to_numpy()
-                start = event - np.mod(event - offset, size)
-                rows = rows.with_columns(pl.Series(START, start), pl.Series(END, start + size))
-            case GlobalWindows():
-                rows = rows.with_columns(pl.lit(MIN_TIME).alias(START), pl.lit(MAX_TIME).alias(END))
-            case other:  # the plan was checked before it was sent here
-                raise AssertionError(other)
+        window = self.pipeline.grouping.window
+        rows = rows.with_columns(pl.Series(START, window_start(window, rows[EVENT].to_numpy())))
+        rows = rows.with_columns(window_end(window, pl.col(START)).alias(END))
         if self.window_ends is not None:
             after, until = self.window_ends
             rows = rows.filter((pl.col(END) > after) & (pl.col(END) <= until))

@@ -42,7 +42,7 @@ class PaneWriter:
     def open(self, kernel: Kernel) -> None:
         """Make the log, or make sure that it is this state's."""
         grouping = self._pipeline.grouping
-        columns = kernel.empty_panes().schema
+        columns = kernel.no_panes.schema
         header = {
             "format": 1,
             "pipeline": self._pipeline.name,

@@ -15,7 +15,7 @@ from pyspark import TaskContext
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.spark.frames import from_blob, to_blob, write_parquet
-from airflow_dataflow_provider.spark.kernel.kernel import Kernel
+from airflow_dataflow_provider.spark.kernel.kernel import kernel_for
 from airflow_dataflow_provider.spark.state import Chain
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class ReduceSide:
         expired_until: the horizon that those chains were committed with.
         clock: what fires panes.
         horizon: the ordinary watermark by which windows expire.
+        combined: whether what the map side sends has at most one row a key and window in each blob.
     """
 
     pipeline: Pipeline
@@ -56,6 +57,7 @@ class ReduceSide:
     expired_until: Micros
     clock: Clock
     horizon: Micros
+    combined: bool = True
 
     def run_task(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One task: what the map side sent to this partition in, one row of :data:`RESULT_SCHEMA` out."""
@@ -88,13 +90,14 @@ class ReduceSide:
 
     def run(self, partition: int, partials: list[pl.DataFrame]) -> tuple[dict[str, object], bytes | None]:
         """Advance one partition: its answer as JSON, and its panes if they are few."""
-        kernel = Kernel(self.pipeline.grouping, self.schema)
+        kernel = kernel_for(self.pipeline.grouping, self.schema)
         store = Store.open(self.state_url)
         before = Chain() if self.chains is None else self.chains[partition]
         frame = (
             state.load(store, kernel, partition, before, self.expired_until) if before.files else kernel.empty_state()
         )
-        outcome = kernel.advance(frame, kernel.fold(partials) if partials else None, self.clock, self.horizon)
+        folded = kernel.fold(partials, combined=self.combined) if partials else None
+        outcome = kernel.advance(frame, folded, self.clock, self.horizon)
         chain, written = (
             (Chain(), 0) if self.chains is None else state.save(store, self.epoch, partition, before, outcome)
         )
@@ -106,6 +109,6 @@ class ReduceSide:
             write_parquet(Store.open(self.panes_url), f"data/{file}", outcome.panes)
         answer = {
             "partition": partition, "chain": chain.to_json(), "written": written, "pane_file": file,
-            "panes": len(outcome.panes),
+            "panes": len(outcome.panes), "folded": 0 if folded is None else len(folded),
         }  # fmt: skip
         return answer, few

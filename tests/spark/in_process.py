@@ -29,11 +29,20 @@ class InProcess:
         pipeline: what to run.
         schema: the columns that it reads, without the times.
         partitions: state partitions.
+        combining: combine before the shuffle.
         tasks: map tasks an epoch, each with every n-th element.
     """
 
-    def __init__(self, pipeline: Pipeline, schema: Schema = SCHEMA, *, partitions: int = 3, tasks: int = 2) -> None:
-        self.pipeline, self.schema, self.tasks = pipeline, schema, tasks
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        schema: Schema = SCHEMA,
+        *,
+        partitions: int = 3,
+        tasks: int = 2,
+        combining: bool = True,
+    ) -> None:
+        self.pipeline, self.schema, self.tasks, self.combining = pipeline, schema, tasks, combining
         self.url = f"memory://{uuid.uuid4().hex}"
         self.chains = dict.fromkeys(range(partitions), Chain())
         self.expired_until: Micros = MIN_TIME
@@ -44,11 +53,18 @@ class InProcess:
         """Run one epoch; its panes by partition."""
         horizon = epoch.horizon
         map_side = MapSide(
-            self.pipeline, self.schema, len(self.chains), self.url, self.number, epoch.clock.processing_time, horizon
+            self.pipeline,
+            self.schema,
+            len(self.chains),
+            self.url,
+            self.number,
+            epoch.clock.processing_time,
+            horizon,
+            self.combining,
         )
         reduce_side = ReduceSide(
             self.pipeline, self.schema, self.url, f"{self.url}/panes", self.number, self.chains, self.expired_until,
-            epoch.clock, horizon,
+            epoch.clock, horizon, self.combining,
         )  # fmt: skip
         blobs: dict[int, list[bytes]] = {partition: [] for partition in self.chains}
         for task in range(self.tasks):

@@ -14,10 +14,10 @@ from airflow_dataflow_provider.testing.strategies import cases
 from tests.spark.in_process import InProcess
 
 
-def compare(pipeline: Pipeline, epochs: tuple[Epoch, ...], *, forget: bool) -> None:
+def compare(pipeline: Pipeline, epochs: tuple[Epoch, ...], *, forget: bool, combining: bool = True) -> None:
     """Run both, epoch by epoch. With ``forget`` no live frame outlives its epoch, so every one is rebuilt from
     files."""
-    reference, engine = Interpreter(pipeline), InProcess(pipeline)
+    reference, engine = Interpreter(pipeline), InProcess(pipeline, combining=combining)
     for epoch in epochs:
         if forget:
             state._LIVE.clear()
@@ -28,9 +28,11 @@ def compare(pipeline: Pipeline, epochs: tuple[Epoch, ...], *, forget: bool) -> N
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(case=cases(with_batches=True), forget=st.booleans())
-def test_every_epoch_has_the_panes_of_the_reference(case: tuple[Pipeline, tuple[Epoch, ...]], forget: bool) -> None:
-    compare(*case, forget=forget)
+@given(case=cases(with_batches=True), forget=st.booleans(), combining=st.booleans())
+def test_every_epoch_has_the_panes_of_the_reference(
+    case: tuple[Pipeline, tuple[Epoch, ...]], forget: bool, combining: bool
+) -> None:
+    compare(*case, forget=forget, combining=combining)
 
 
 @pytest.mark.parametrize("rows", [0, 3])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,12 +17,13 @@ import polars as pl
 
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.elements import PaneTiming
+from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.refinement import ACCUMULATING_AND_RETRACTING, DISCARDING
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
-from airflow_dataflow_provider.model.windows import expired_until
+from airflow_dataflow_provider.model.windows import FixedWindows, GlobalWindows, WindowStrategy, expired_until
 from airflow_dataflow_provider.spark.aggregates import Aggregates
-from airflow_dataflow_provider.spark.kernel.triggers import Mask, Percentiles, Wake, Windows, compile_trigger
+from airflow_dataflow_provider.spark.kernel.triggers import Mask, Percentiles, Times, Wake, Windows, compile_trigger
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.pipeline import Grouping
@@ -69,7 +71,8 @@ class Kernel:
         self.percentiles = Percentiles(grouping.trigger)
         self.trigger = compile_trigger(grouping.trigger, self.percentiles)
         self.key_types = {column: schema[column] for column in grouping.key}
-        self.by = [*grouping.key, START, END]
+        # Of an aligned window the start says it all; what is grouped and joined by should be narrow.
+        self.by = [*grouping.key, START]
         self._retracts = grouping.refinement is ACCUMULATING_AND_RETRACTING
         self._discards = grouping.refinement is DISCARDING
 
@@ -77,15 +80,14 @@ class Kernel:
 
     @property
     def partial_schema(self) -> dict[str, pl.DataType]:
-        """The columns of partial accumulators: key, window, accumulators."""
-        fields = {field.name: field.dtype for field in self.aggregates.fields}
-        return {**self.key_types, START: pl.Int64(), END: pl.Int64(), **fields}
+        """The columns of partial accumulators: key, start of the window, accumulators."""
+        return {**self.key_types, START: pl.Int64(), **{field.name: field.dtype for field in self.aggregates.fields}}
 
     @property
     def state_schema(self) -> dict[str, pl.DataType]:
         """The columns of an open window: the partial's, then the pane's bookkeeping and the trigger's state."""
         own: dict[str, pl.DataType] = {
-            _FRESH: pl.Boolean(), _INDEX: pl.Int32(), _PASSED: pl.UInt32(), _FINISHED: pl.Boolean(),
+            END: pl.Int64(), _FRESH: pl.Boolean(), _INDEX: pl.Int32(), _PASSED: pl.UInt32(), _FINISHED: pl.Boolean(),
         }  # fmt: skip
         own |= dict.fromkeys(self.trigger.columns(), pl.Int16())
         if self._retracts:
@@ -96,12 +98,14 @@ class Kernel:
         """No window is open."""
         return pl.DataFrame(schema=self.state_schema)
 
-    def fold(self, partials: list[pl.DataFrame]) -> pl.DataFrame:
+    def fold(self, partials: list[pl.DataFrame], *, combined: bool) -> pl.DataFrame:
         """Partial accumulators of several map tasks, one row a key and window.
 
-        The order of the list decides the order in which floating-point sums are added: give it a fixed one.
+        Args:
+            partials: in a fixed order: it decides in which one floating-point sums are added.
+            combined: whether each of them has at most one row a key and window already.
         """
-        if len(partials) == 1:
+        if combined and len(partials) == 1:
             return partials[0]
         return pl.concat(partials).group_by(self.by, maintain_order=False).agg(self.aggregates.merge())
 
@@ -112,7 +116,7 @@ class Kernel:
 
         Args:
             state: the open windows before, in :attr:`state_schema`.
-            partials: the epoch's elements, combined to at most one row a key and window, or None.
+            partials: the epoch's elements, folded to at most one row a key and window, or None.
             clock: what fires panes.
             horizon: the ordinary watermark by which windows expire (see ``reference.interpreter.Epoch``).
         """
@@ -128,7 +132,7 @@ class Kernel:
         # No trigger can lose data: what expires unpublished is published now.
         due = fired | (expired & fresh)
         if not due.any() and not expired.any():
-            return Outcome(state, state.filter(changed), self.empty_panes(), self._wake(end, passed))
+            return Outcome(state, state.filter(changed), self.no_panes, self._wake(end, passed))
 
         silent = self._unchanged(state, due, fresh)
         panes = self._panes(state, due & ~silent, expired, clock)
@@ -196,6 +200,9 @@ class Kernel:
         defaults: list[pl.Expr] = []
         for name, dtype in self.state_schema.items():
             if name in self.partial_schema:
+                continue
+            if name == END:
+                defaults.append(window_end(self.grouping.window, pl.col(START)).alias(END))
                 continue
             value = (
                 True if name == _FRESH else False if dtype == pl.Boolean else None if name.startswith(_STANDING) else 0
@@ -276,7 +283,8 @@ class Kernel:
             *hidden,
         ]  # fmt: skip
 
-    def empty_panes(self) -> pl.DataFrame:
+    @cached_property
+    def no_panes(self) -> pl.DataFrame:
         """No panes, in the pane log's columns."""
         nothing = self.empty_state()
         none = np.zeros(0, dtype=np.bool_)
@@ -286,6 +294,41 @@ class Kernel:
         self, end: np.ndarray[tuple[int], np.dtype[np.int64]], passed: np.ndarray[tuple[int], np.dtype[np.uint32]]
     ) -> Wake:
         return Wake.of(self.percentiles, end, passed)
+
+
+@lru_cache(maxsize=16)
+def _kernel(grouping: Grouping, schema: tuple[tuple[str, pl.DataType], ...]) -> Kernel:
+    return Kernel(grouping, dict(schema))
+
+
+def kernel_for(grouping: Grouping, schema: Mapping[str, pl.DataType]) -> Kernel:
+    """The kernel of a grouping; a worker process makes it once, not once a partition and epoch."""
+    return _kernel(grouping, tuple(schema.items()))
+
+
+def window_start(window: WindowStrategy, event: Times) -> Times:
+    """``AssignWindows``, column-wise: the start of the window of each time.
+
+    Raises:
+        SubmissionError: ``ENGINE_WINDOW`` for a strategy that the engine does not know.
+    """
+    match window:
+        case FixedWindows(size=size, offset=offset):
+            start: Times = event - np.mod(event - offset, size)
+            return start
+        case GlobalWindows():
+            return np.full(len(event), MIN_TIME)
+        case _:
+            raise SubmissionError(
+                f"the Spark engine does not know the windows {window!r}",
+                todo="use FixedWindows or GlobalWindows, or run it on the reference interpreter",
+                code="ENGINE_WINDOW",
+            )
+
+
+def window_end(window: WindowStrategy, start: pl.Expr) -> pl.Expr:
+    """The end of the window that starts there."""
+    return start + window.size if isinstance(window, FixedWindows) else pl.lit(MAX_TIME, dtype=pl.Int64)
 
 
 def _time(column: str | pl.Expr) -> pl.Expr:
