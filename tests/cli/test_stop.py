@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import pytest
+
+from airflow_dataflow_provider.progress.requests import pending
+from airflow_dataflow_provider.progress.store import Store
+from tests.cli.conftest import Run
+from tests.progress.samples import claim, make_identity
+
+
+@pytest.mark.parametrize(("option", "kind"), [([], "stop"), (["--drain"], "drain")])
+def test_a_request_waits_for_the_driver(command: Run, state: str, option: list[str], kind: str) -> None:
+    store = Store.open(state)
+    make_identity(store)
+    driver = claim(store)
+    assert command("stop", "--state", state, *option).status == 0
+    assert [(request.kind, request.addressed_to) for request in pending(store)] == [(kind, driver.token)]
+
+
+def test_where_there_is_no_pipeline_there_is_nothing_to_stop(command: Run, state: str) -> None:
+    said = command("stop", "--state", state)
+    assert (said.status, said.code) == (3, "STATE_ABSENT")
