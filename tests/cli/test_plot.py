@@ -87,7 +87,7 @@ def test_without_a_clock_of_the_source_the_driver_s_counts(log: EpochLog, state:
 def test_epochs_that_tell_nothing_and_intervals_are_no_points(log: EpochLog, state: str) -> None:
     log.commit(record(0, published=NOTHING_KNOWN, frontier=NOON))
     log.commit(record(1, published=curve(NOON), frontier=NOON))
-    log.commit(interval_record(2, NOON, NOON + HOUR, published=curve(NOON + 9 * HOUR)))
+    log.commit(interval_record(2, NOON, NOON + HOUR, published=curve(NOON), frontier=NOON + 9))
     log.commit(record(3, published=curve(NOON + HOUR), frontier=NOON + HOUR))
     read = read_skew(state)
     assert [point.at for point in read.points] == [NOON, NOON + HOUR]

@@ -54,12 +54,12 @@ def epoch(pipeline: Pipeline) -> list[str]:
     )
     map_side = (
         "Map side: a task reads its files, only the columns named above; sets rejected rows and elements of expired "
-        "windows aside; and combines the rest, so that of each portion of its files one row for each key and window is "
-        f"left: {kept}."
+        f"windows aside; and combines the rest to one row for each key and window, of {kept}. Where the epoch before had "
+        "nearly as many keys and windows as rows it does not combine them: that would not pay."
     )
     shuffle = (
-        f"Shuffle: these rows, and no others, go to the state partition of their key ({DEFAULT_PARTITIONS} "
-        f"partitions, or as many as the state was made with: --conf {PARTITIONS_CONF}=N)."
+        f"Shuffle: what is left goes to the state partition of its key ({DEFAULT_PARTITIONS} partitions, or as many as "
+        f"the state was made with: --conf {PARTITIONS_CONF}=N)."
     )
     kernel = (
         "Kernel: one call for each state partition folds them into its open windows, asks the trigger about all of "
