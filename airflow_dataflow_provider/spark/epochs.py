@@ -237,6 +237,7 @@ class Epochs:
         horizon = MIN_TIME if plan.kind == "interval" else self._published(plan).at(100)
         report, chains, few, files = Report(), dict(self._chains), [], {}
         panes = written = folded = 0
+        workers: dict[str, str] = {}
         for row in self._job(plan, paths, horizon):
             for document in sorted(json.loads(row["report"]), key=lambda task: str(task["origin"])):
                 report.add(document, run.pipeline.source.watermark.horizons)
@@ -247,6 +248,7 @@ class Epochs:
             panes += answer["panes"]
             written += answer["written"]
             folded += answer["folded"]
+            workers[str(partition)] = answer["worker"]
             if answer["pane_file"]:
                 files[partition] = answer["pane_file"]
             if row["panes"] is not None:
@@ -260,6 +262,7 @@ class Epochs:
             "panes": panes,
             "pane_files": run.panes.stage(plan.epoch, [frame for _, frame in few], files),
             "state_bytes": written,
+            "workers": workers,
             "horizon": iso(horizon),
             "distinct": folded / report.read if report.read else self._distinct,
             "frontier": iso(delays.frontier),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -110,5 +112,6 @@ class ReduceSide:
         answer = {
             "partition": partition, "chain": chain.to_json(), "written": written, "pane_file": file,
             "panes": len(outcome.panes), "folded": 0 if folded is None else len(folded),
+            "worker": f"{socket.gethostname()}:{os.getpid()}",
         }  # fmt: skip
         return answer, few

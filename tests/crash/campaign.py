@@ -1,8 +1,8 @@
 """Kill -9 of the driver at random moments: what is published in the end equals the undisturbed run, pane for pane.
 
-Run it with ``make crash``. Every kill hits the driver's Python process alone; its JVM is left to notice by itself, so for
-a moment a driver that is already replaced is still at work. The moments are random within the run, most of them while an
-epoch is between its plan and its commit.
+Run it with ``make crash``. Every kill hits the driver's Python process alone; its JVM is left to notice by itself, so
+for a moment a driver that is already replaced is still at work. The moments are random within the run, most of them
+while an epoch is between its plan and its commit.
 """
 
 from __future__ import annotations

@@ -7,4 +7,4 @@ from pathlib import Path
 
 from tests.spark.events import pipeline
 
-minutes = pipeline(Path(os.environ["CRASH_SOURCE"]), lateness="5m", max_files_per_epoch=1)
+minutes = pipeline(Path(os.environ["CRASH_SOURCE"]), lateness="1h", max_files_per_epoch=1)
