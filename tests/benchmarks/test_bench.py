@@ -1,4 +1,4 @@
-"""The benchmark itself: answers are checked, a wrong one fails it, and the figures have the shape that readers expect."""
+"""The benchmark: answers are checked, a wrong one fails it, and the figures have the shape that readers expect."""
 
 from __future__ import annotations
 
