@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
-from airflow_dataflow_provider.model.windows import expired_until
+from airflow_dataflow_provider.model.windows import FixedWindows, expired_until
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark.delays import Observation
 from airflow_dataflow_provider.spark.frames import to_blob, write_parquet
@@ -100,7 +100,7 @@ class MapSide:
             raise TypeError(source)
         frames = []
         for path in paths:
-            found = read(source, self.schema, path, self.now)
+            found = read(source, self.schema, path, self.now, self._between())
             frames.append(found.rows)
             report.files.append(path)
             report.read += len(found.rejected)
@@ -108,6 +108,12 @@ class MapSide:
                 report.rejected += len(found.rejected)
                 report.rejected_files.append(self._set_aside(REJECTED_FOLDER, found.rejected))
         return pl.concat(frames)
+
+    def _between(self) -> tuple[Micros, Micros] | None:
+        """The event times that windows of the interval can have."""
+        if self.window_ends is None or not isinstance(window := self.pipeline.grouping.window, FixedWindows):
+            return None
+        return self.window_ends[0] - window.size, self.window_ends[1]
 
     def combine(self, rows: pl.DataFrame, report: Report) -> Iterator[tuple[int, pl.DataFrame]]:
         """The partial accumulators of some rows by state partition: one row a key and window."""

@@ -88,7 +88,7 @@ def check_columns(source: Files, wanted: tuple[str, ...], found: Schema, file: s
     return {name: found[name] for name in wanted}
 
 
-def read(source: Files, schema: Schema, file: str, now: int) -> Read:
+def read(source: Files, schema: Schema, file: str, now: int, between: tuple[int, int] | None = None) -> Read:
     """Read one file.
 
     Args:
@@ -96,11 +96,13 @@ def read(source: Files, schema: Schema, file: str, now: int) -> Read:
         schema: the columns that are wanted, in the types they are kept in.
         file: its path or URL.
         now: the arrival time of rows that carry none; microseconds.
+        between: only event times in ``[from, to)`` are of interest; microseconds. A hint: row groups that Parquet's own
+            statistics rule out are not read, but other rows outside may come, and all rejected ones do.
 
     Raises:
         DataError: ``DATA_UNREADABLE``, ``DATA_COLUMN_MISSING``: the file as a whole cannot be read.
     """
-    raw = _load(source, list(schema), file)
+    raw = _load(source, list(schema), file, between)
     problems: list[pl.Expr] = []
     columns: list[pl.Expr] = []
     for name, dtype in schema.items():
@@ -122,12 +124,24 @@ def read(source: Files, schema: Schema, file: str, now: int) -> Read:
     bad = rows[_REASON].is_not_null()
     if not bad.any():
         return Read(rows.drop(_REASON), pl.DataFrame())
-    whole = _load(source, None, file).filter(bad).with_columns(_file=pl.lit(file), _reason=rows[_REASON].filter(bad))
+    whole = (
+        _load(source, None, file, between)
+        .filter(bad)
+        .with_columns(_file=pl.lit(file), _reason=rows[_REASON].filter(bad))
+    )
     return Read(rows.filter(~bad).drop(_REASON), whole)
 
 
-def _load(source: Files, columns: list[str] | None, file: str) -> pl.DataFrame:
+def _load(source: Files, columns: list[str] | None, file: str, between: tuple[int, int] | None = None) -> pl.DataFrame:
     try:
+        if source.format == "parquet" and between is not None:
+            scan = pl.scan_parquet(_open(file), hive_partitioning=False)
+            dtype = scan.collect_schema().get(source.event_time)
+            if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
+                begin, end = (pl.lit(time).cast(pl.Datetime("us")).dt.replace_time_zone("UTC") for time in between)
+                moment = pl.col(source.event_time)
+                scan = scan.filter(((moment >= begin) & (moment < end)) | moment.is_null())
+            return (scan if columns is None else scan.select(columns)).collect()
         if source.format == "parquet":
             return pl.read_parquet(_open(file), columns=columns, hive_partitioning=False)
         # Everything as text first: a value that does not read as its type must be seen, not turned into a null.
