@@ -26,7 +26,8 @@ from airflow_dataflow_provider.hooks import guardian
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-_ERROR = re.compile(r"(?:^|\s)(\[[A-Z][A-Z0-9]*(?:[_.][A-Z0-9]+)+\] .*)")
+# At the start of a line: Spark's own errors have codes too, and stand inside its log lines.
+_ERROR = re.compile(r"\[[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\] ")
 _ERROR_MORE = ("Why: ", "What to do: ")
 _TAIL_LINES = 20
 
@@ -140,8 +141,11 @@ class DriverRun:
             for raw in log:
                 line = raw.rstrip()
                 tail.append(line)
-                if found := _ERROR.search(line):
-                    message = [found[1]]
+                if _ERROR.match(line):
+                    message = [line]
+                elif line.startswith("Traceback "):
+                    # What ended the driver came after its last message, and is none of ours.
+                    message = []
                 elif message and line.lstrip().startswith(_ERROR_MORE):
                     message.append(line.strip())
         return "\n".join(message or tail) or "it printed nothing"

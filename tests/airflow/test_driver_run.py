@@ -164,6 +164,19 @@ def test_the_error_is_the_drivers_own_last_message(run: DriverRun) -> None:
     )
 
 
+def test_a_code_in_a_line_of_sparks_log_is_not_the_reason(run: DriverRun) -> None:
+    start(
+        run,
+        r"""
+        print("[OWNER_HELD] an earlier message")
+        print("26/01/01 00:00:00 WARN FileStreamSink: [PATH_NOT_FOUND] Path does not exist", flush=True)
+        raise ZeroDivisionError("the real reason")
+        """,
+    )
+    until(lambda: not run.alive)
+    assert run.error().splitlines()[-1] == "ZeroDivisionError: the real reason"
+
+
 def test_without_a_message_the_error_is_the_end_of_the_log(run: DriverRun) -> None:
     start(run, "for i in range(100): print('line', i)\nraise SystemExit(1)")
     until(lambda: not run.alive)
