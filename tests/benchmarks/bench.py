@@ -99,8 +99,10 @@ class Bench:
         with self.folder(engine.name) as folder:
             answer = self.place_of(engine.place).call(engine.rehearse, case.query, case.events, folder)
             unpublished = case.check(engine, answer)
+        if answer is not None and answer.remark:
+            self.note(f"  {engine.name}: {answer.remark}")
         if unpublished:
-            self.note(f"  {engine.name} ends without having published {unpublished:,} of them: they are still open")
+            self.note(f"  {engine.name}: ends without having published {unpublished:,} of them, which are still open")
 
     def _timed(self, engine: Engine, case: _Case) -> Cost:
         place = self.place_of(engine.place)

@@ -37,12 +37,14 @@ class Answer:
     Attributes:
         path: a Parquet file with the query's columns.
         complete_until: it holds the windows that end at or before this, and no others.
-        published: how many groups stood published at the end of the timed run.
+        published: how many panes were published in the timed run, where the engine counts them.
+        remark: what else is worth knowing of how it came to be.
     """
 
     path: Path
     complete_until: Micros = MAX_TIME
     published: int | None = None
+    remark: str = ""
 
 
 def write_truth(query: Query, events: Events, path: Path) -> int:

@@ -101,7 +101,9 @@ def test_all_engines_give_the_same_answer_and_the_figures_have_their_shape(
     assert closing["panes"] == 50
 
     told = capsys.readouterr().out
-    assert "spark-append ends without having published" in told
+    assert "spark-append: ends without having published" in told
+    assert "spark-update: " in told
+    assert "shuffle partitions, the best of 2, 4, 8" in told
     assert "panes published in this time" in told
     assert list((tmp_path / "bench" / "runs").glob("0*")) == []
 
