@@ -54,8 +54,8 @@ def epoch(pipeline: Pipeline) -> list[str]:
     )
     map_side = (
         "Map side: a task reads its files, only the columns named above; sets rejected rows and elements of expired "
-        f"windows aside; and combines the rest to one row for each key and window, of {kept}. Where the epoch before had "
-        "nearly as many keys and windows as rows it does not combine them: that would not pay."
+        f"windows aside; and combines the rest to one row for each key and window, of {kept}. Where the epoch before "
+        "had nearly as many keys and windows as rows it does not combine them: that would not pay."
     )
     shuffle = (
         f"Shuffle: what is left goes to the state partition of its key ({DEFAULT_PARTITIONS} partitions, or as many as "

@@ -1,0 +1,135 @@
+"""What the documents list is what there is: codes, exit statuses, options, names."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_dataflow_provider.cli import explain, plot, run, status, stop
+from airflow_dataflow_provider.model import errors
+from airflow_dataflow_provider.model.errors import DataflowError
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "airflow_dataflow_provider"
+DOCS = ROOT / "docs"
+
+COMPOSED = {'f"DEFINITION_{name.upper()}"': ("DEFINITION_WINDOW", "DEFINITION_TRIGGER", "DEFINITION_REFINEMENT")}
+"""Codes that are put together where they are raised, by the expression that does it."""
+
+
+def raised() -> dict[str, set[int]]:
+    """Each code that the package's errors are made with, and the exit statuses of these."""
+    found: dict[str, set[int]] = defaultdict(set)
+    for path in PACKAGE.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)):
+            match node:
+                case ast.Call(func=ast.Name(id=name), keywords=keywords) if isinstance(
+                    kind := getattr(errors, name, None), type
+                ) and issubclass(kind, DataflowError):
+                    (code,) = [keyword.value for keyword in keywords if keyword.arg == "code"]
+                    for text in codes_of(code, source):
+                        found[text].add(kind.exit_code)
+    return found
+
+
+def codes_of(code: ast.expr, source: str) -> tuple[str, ...]:
+    match code:
+        case ast.Constant(value=str(text)):
+            return (text,)
+        case ast.Call():
+            return ()  # another error's own code, carried on
+        case _:
+            return COMPOSED[ast.get_source_segment(source, code) or ""]
+
+
+def documented() -> dict[str, int]:
+    """Each code of ``docs/errors.md`` with its exit status."""
+    rows = re.findall(r"^\| `([A-Z_]+)` \| (\d) \| .+ \| .+ \|$", (DOCS / "errors.md").read_text(), re.MULTILINE)
+    assert len({code for code, _ in rows}) == len(rows), "a code is listed twice"
+    return {code: int(status) for code, status in rows}
+
+
+def test_every_code_is_documented_and_no_other() -> None:
+    assert sorted(documented()) == sorted(raised())
+
+
+def test_every_code_ends_the_command_line_with_the_status_that_is_documented() -> None:
+    assert {code: {status} for code, status in documented().items()} == raised()
+
+
+def test_every_line_of_the_tables_of_codes_was_read() -> None:
+    text = (DOCS / "errors.md").read_text()
+    assert len(re.findall(r"^\| `", text, re.MULTILINE)) == len(documented())
+
+
+def test_every_exit_status_is_documented() -> None:
+    text = (DOCS / "reference" / "command-line.md").read_text().partition("## Exit status")[2]
+    told = {int(status) for status in re.findall(r"^\| (\d) \|", text, re.MULTILINE)}
+    kinds = (kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, DataflowError))
+    assert told == {0, *(kind.exit_code for kind in kinds)}
+
+
+def options_of(command: Any) -> set[str]:
+    """What the command takes, as its help writes it."""
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers()
+    command.add_to(commands)
+    (made,) = commands.choices.values()
+    options = {option for action in made._actions for option in action.option_strings} - {"-h", "--help"}
+    return options | {str(action.metavar) for action in made._actions if not action.option_strings}
+
+
+@pytest.mark.parametrize("command", [run, status, explain, plot, stop], ids=lambda command: command.__name__)
+def test_every_option_is_documented_and_no_other(command: Any) -> None:
+    name = command.__name__.rpartition(".")[2]
+    text = (DOCS / "reference" / "command-line.md").read_text()
+    section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
+    told = {option for cell in cells for option in re.findall(r"`(--[a-z-]+|[A-Z]+:[A-Z]+)", cell)}
+    assert told == options_of(command)
+
+
+def test_links_between_the_documents_lead_somewhere() -> None:
+    links = [
+        (page, link)
+        for page in DOCS.rglob("*.md")
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
+    ]
+    assert links
+    assert [link for page, link in links if not (page.parent / link).is_file()] == []
+
+
+def test_the_glossary_names_what_there_is() -> None:
+    names = {
+        node.name if isinstance(node, ast.ClassDef | ast.FunctionDef) else target.id
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for target in _targets(node)
+    }
+    rows = re.findall(r"^\| [^|]+ \| [^|]+ \| ([^|]+) \|", (DOCS / "glossary.md").read_text(), re.MULTILINE)
+    terms = [term for row in rows for term in re.findall(r"`([A-Za-z_.]+?)(?:\(.*?\))?`", row)]
+    assert len(terms) > 40
+    commands, folders = {"plot"}, {"W_100"}
+    unknown = {part for term in terms for part in term.split(".")} - names - commands - folders
+    modules = {path.stem for path in PACKAGE.rglob("*.py")} | {path.name for path in PACKAGE.rglob("*/")}
+    assert unknown - modules == set()
+
+
+def _targets(node: ast.AST) -> list[Any]:
+    """The names that a statement brings into the world."""
+    match node:
+        case ast.ClassDef() | ast.FunctionDef():
+            return [node]
+        case ast.Assign(targets=targets):
+            return [target for target in targets if isinstance(target, ast.Name)]
+        case ast.AnnAssign(target=ast.Name() as target):
+            return [target]
+        case _:
+            return []
