@@ -21,7 +21,9 @@ def load_pipeline(reference: str) -> Pipeline:
     module_name, _, attribute = reference.rpartition(":")
     if not module_name or not attribute:
         raise _not_found(reference, "it is not of the form MODULE:ATTRIBUTE", "write for example flights:departures")
-    module = _from_file(Path(module_name), reference) if module_name.endswith(".py") else _by_name(module_name, reference)
+    module = (
+        _from_file(Path(module_name), reference) if module_name.endswith(".py") else _by_name(module_name, reference)
+    )
     found = getattr(module, attribute, None)
     if isinstance(found, Pipeline):
         return found
@@ -49,11 +51,19 @@ def _by_name(name: str, reference: str) -> ModuleType:
 def _from_file(path: Path, reference: str) -> ModuleType:
     if not path.is_file():
         raise _not_found(reference, f"there is no file {path}", "correct the path")
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
+    path = path.resolve()
+    if str(path.parent) not in sys.path:
         # What the file imports from beside itself must be found, as it is when the file is run.
-        sys.path.insert(0, folder)
-    return importlib.import_module(path.stem)
+        sys.path.insert(0, str(path.parent))
+    # A name of its own: a file called json.py must not be taken for the library's.
+    name = f"dataflow_pipeline_{''.join(letter if letter.isalnum() else '_' for letter in path.stem)}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise _not_found(reference, f"{path} is not a Python file", "give a .py file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def _not_found(reference: str, why: str, todo: str) -> DefinitionError:

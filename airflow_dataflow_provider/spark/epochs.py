@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.model.clock import Clock
-from airflow_dataflow_provider.model.errors import DataError
+from airflow_dataflow_provider.model.errors import DataError, StateError
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
@@ -123,13 +123,25 @@ class Epochs:
         self._finish(self._plan("end_of_input", clock, details={"told": self._told.to_json()}), None)
 
     def interval(self, paths: DataFrame, interval: tuple[Micros, Micros]) -> None:
-        """One epoch that recomputes the windows whose end lies in ``(from, to]`` and replaces what stood there."""
+        """One epoch that recomputes the windows whose end lies in ``(from, to]`` and replaces what stood there.
+
+        Raises:
+            StateError: ``STATE_EPOCH_OPEN`` where an incremental run was interrupted within an epoch.
+        """
+        opened = self._run.log.open_plan()
+        if opened is not None:
+            raise StateError(
+                f"epoch {opened.epoch} of {self._run.store.url} was interrupted before its result was known",
+                why="only the rows that Spark hands out again can finish it, and an interval does not read them",
+                todo="run the pipeline in micro-batch or streaming mode first, then the interval again",
+                code="STATE_EPOCH_OPEN",
+            )
         self._finish(self._plan("interval", Clock(self._run.now(), END_OF_INPUT), interval=interval), paths)
 
     def resume(self, paths_now: Callable[[], DataFrame]) -> None:
-        """Finish what the driver before this one had planned, unless Spark will hand its batch out again by itself."""
+        """Finish what the driver before this one had planned, unless Spark has to hand its batch out again."""
         plan = self._run.log.open_plan()
-        if plan is not None and plan.kind != "data":
+        if plan is not None and (plan.kind != "data" or self._run.log.prepared(plan.epoch) is not None):
             self._finish(plan, paths_now() if plan.kind == "interval" else None)
 
     def sweep(self) -> None:

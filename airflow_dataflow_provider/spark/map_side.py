@@ -26,6 +26,7 @@ from airflow_dataflow_provider.spark.frames import to_blob, write_parquet
 from airflow_dataflow_provider.spark.hashing import partition_of
 from airflow_dataflow_provider.spark.kernel.kernel import END, START, Kernel, kernel_for, window_end, window_start
 from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, Schema, read
+from airflow_dataflow_provider.spark.worker import settle
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.pipeline import Pipeline
@@ -71,6 +72,7 @@ class MapSide:
 
     def run_task(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One task: batches of ``path string, length bigint`` in, batches of :data:`SHUFFLE_SCHEMA` out."""
+        settle()
         report = Report()
         origin: str | None = None
         chunk: list[str] = []

@@ -19,6 +19,7 @@ from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.spark.frames import from_blob, to_blob, write_parquet
 from airflow_dataflow_provider.spark.kernel.kernel import kernel_for
 from airflow_dataflow_provider.spark.state import Chain
+from airflow_dataflow_provider.spark.worker import settle
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.clock import Clock
@@ -82,6 +83,7 @@ class ReduceSide:
         yield self._answer([], [])
 
     def _answer(self, reports: list[str], partials: list[pl.DataFrame]) -> pa.RecordBatch:
+        settle()
         # One Spark partition is one state partition, also where nothing came in.
         context = TaskContext.get()
         answer, panes = self.run(0 if context is None else context.partitionId(), partials)

@@ -22,6 +22,11 @@ _DEFAULTS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # The epoch log fences drivers; the checkpoint needs plain renames only. Spark's default starts a process of the
+    # operating system for each of them on a local disk, some 50 ms an epoch.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
     # A streaming query keeps two files an epoch; the epoch log is what tells the story.
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.python.worker.reuse": "true",
@@ -29,7 +34,7 @@ _DEFAULTS = {
 
 
 def spark_session(app_name: str, *, master: str | None, conf: Mapping[str, str]) -> SparkSession:
-    """The session that is running, or a new one.
+    """A session of its own, on the Spark that is running or on a new one.
 
     Args:
         app_name: what Spark's pages call it.
@@ -52,11 +57,19 @@ def spark_session(app_name: str, *, master: str | None, conf: Mapping[str, str])
             todo="install airflow-dataflow-provider[spark] there",
             code="ENGINE_NO_SPARK",
         ) from error
-    builder = SparkSession.builder.appName(app_name)
-    if master is not None:
-        builder = builder.master(master)
-    for name, value in (_DEFAULTS | {f"spark.executorEnv.{_THREADS}": threads} | dict(conf)).items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel(conf.get("spark.log.level", "WARN"))
+    settings = _DEFAULTS | {f"spark.executorEnv.{_THREADS}": threads} | dict(conf)
+    running = SparkSession.getActiveSession()
+    if running is None:
+        builder = SparkSession.builder.appName(app_name)
+        if master is not None:
+            builder = builder.master(master)
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        running = builder.getOrCreate()
+        running.sparkContext.setLogLevel(conf.get("spark.log.level", "WARN"))
+    # What others have set on a session that they share with us is not ours to change, nor what we rely on theirs.
+    session = running.newSession()
+    for name, value in settings.items():
+        if session.conf.isModifiable(name):
+            session.conf.set(name, value)
     return session

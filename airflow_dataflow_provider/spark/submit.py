@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import threading
 import uuid
 from collections.abc import Callable, Mapping
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.progress.records import EpochRecord
 
-DEFAULT_PARTITIONS = 8
+_PARTITIONS_ON_A_CLUSTER = 8
+_LOCAL_MASTER = re.compile(r"local(?:\[(\d+|\*)(?:,\d+)?\])?")
 PARTITIONS_CONF = "dataflow.state.partitions"
 """Among ``--conf``: the number of state partitions of a new state."""
 SCHEMA = "schema.arrow"
@@ -81,13 +84,13 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
     """
     pipeline, now = submission.pipeline, submission.now
     mode = submission.mode.resolve(pipeline.source.boundedness, has_interval=submission.interval is not None)
-    _check_plan(pipeline, submission.interval)
+    check_plan(pipeline, submission.interval)
     store = Store.open(submission.state)
     _check_store(store)
     schema = _schema(pipeline, store, needed=mode is RuntimeMode.BATCH)
     if schema is not None:
         Kernel(pipeline.grouping, schema)
-    partitions = _partitions(submission.conf)
+    partitions = _partitions(submission.conf, submission.master)
     standing = identity.ensure(
         store,
         name=pipeline.name,
@@ -152,7 +155,12 @@ def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stoppin
     Runner(run_, heart.check, stopping).run(mode, submission.interval)
 
 
-def _check_plan(pipeline: Pipeline, interval: tuple[Micros, Micros] | None) -> None:
+def check_plan(pipeline: Pipeline, interval: tuple[Micros, Micros] | None) -> None:
+    """Refuse what the engine does not do, before anything of it is done.
+
+    Raises:
+        SubmissionError: ``ENGINE_SOURCE``, ``ENGINE_WINDOW``, ``SUBMIT_INTERVAL``, ``SUBMIT_INTERVAL_WINDOW``.
+    """
     grouping = pipeline.grouping
     if not isinstance(pipeline.source, Files):
         raise SubmissionError(
@@ -191,8 +199,15 @@ def _check_store(store: Store) -> None:
         )
 
 
-def _partitions(conf: Mapping[str, str]) -> int:
-    text = conf.get(PARTITIONS_CONF, str(DEFAULT_PARTITIONS))
+def _partitions(conf: Mapping[str, str], master: str | None) -> int:
+    """The number of state partitions of a new state: as asked for, two a core of this machine, or eight."""
+    text = conf.get(PARTITIONS_CONF)
+    if text is None:
+        local = _LOCAL_MASTER.fullmatch(master or "")
+        if local is None:
+            return _PARTITIONS_ON_A_CLUSTER
+        cores = (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
+        return max(2, 2 * cores)
     if not text.isdigit() or not 1 <= int(text) <= 2**15:
         raise SubmissionError(
             f"--conf {PARTITIONS_CONF}={text} is not a number of partitions", todo="give 1 to 32768", code="SUBMIT_CONF"

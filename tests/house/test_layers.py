@@ -52,7 +52,9 @@ LAYERS = {
     "progress": Layer(ours=names("model")),
     "spark": Layer(ours=names("model progress"), outside=COLUMNS | {"pyspark"}),
     "tables": Layer(ours=names("model progress"), ours_inside=names("spark"), outside=COLUMNS, inside=names("pyspark")),
-    "testing": Layer(ours=names("model reference"), ours_inside=names("spark progress"), inside=COLUMNS | {"pyspark"}),
+    "testing": Layer(
+        ours=names("model reference progress"), ours_inside=names("spark tables"), inside=COLUMNS | {"pyspark"}
+    ),
     "hooks": AIRFLOW_SIDE,
     "operators": AIRFLOW_SIDE,
     "sensors": AIRFLOW_SIDE,
@@ -62,7 +64,8 @@ LAYERS = {
     # The top: the names that users import, what Airflow reads at start, and the command line.
     "__init__": Layer(ours=names("model")),
     "get_provider_info": Layer(ours=names("")),
-    "__main__": Layer(ours=names("model progress"), ours_inside=names("spark tables reference"), inside=COLUMNS),
+    "cli": Layer(ours=names("model progress"), ours_inside=names("spark"), inside=COLUMNS),
+    "__main__": Layer(ours=names("model progress"), ours_inside=names("cli")),
 }
 
 

@@ -43,10 +43,7 @@ def watermarks(pipeline: Pipeline) -> list[str]:
 
 def epoch(pipeline: Pipeline) -> list[str]:
     """The steps of an epoch on the Spark engine."""
-    from airflow_dataflow_provider.spark.submit import (  # noqa: PLC0415 - brings polars
-        DEFAULT_PARTITIONS,
-        PARTITIONS_CONF,
-    )
+    from airflow_dataflow_provider.spark.submit import PARTITIONS_CONF  # noqa: PLC0415 - brings polars
 
     kept = series(f"{name} ({_kept(combiner)})" for name, combiner in pipeline.grouping.combiners.items())
     clock = (
@@ -58,8 +55,8 @@ def epoch(pipeline: Pipeline) -> list[str]:
         "had nearly as many keys and windows as rows it does not combine them: that would not pay."
     )
     shuffle = (
-        f"Shuffle: what is left goes to the state partition of its key ({DEFAULT_PARTITIONS} partitions, or as many as "
-        f"the state was made with: --conf {PARTITIONS_CONF}=N)."
+        f"Shuffle: what is left goes to the state partition of its key (as many as the state was made with: two a "
+        f"core of a local master, eight on a cluster, or --conf {PARTITIONS_CONF}=N)."
     )
     kernel = (
         "Kernel: one call for each state partition folds them into its open windows, asks the trigger about all of "
@@ -187,7 +184,7 @@ def refusals(pipeline: Pipeline) -> list[SubmissionError]:
     import polars as pl  # noqa: PLC0415 - only this needs it
 
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel  # noqa: PLC0415
-    from airflow_dataflow_provider.spark.submit import _check_plan as check_plan  # noqa: PLC0415
+    from airflow_dataflow_provider.spark.submit import check_plan  # noqa: PLC0415
 
     # Only files say which types the columns have. With numbers, everything works that the engine knows at all.
     numbers = dict.fromkeys(pipeline.grouping.input_columns(), pl.Int64())
