@@ -6,8 +6,7 @@ plan and goes on where it stood: with the clock that was planned, and with the r
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +20,13 @@ from airflow_dataflow_provider.progress.records import EpochKind, EpochPlan, Epo
 from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.spark.delays import Observation
 from airflow_dataflow_provider.spark.frames import from_blob
-from airflow_dataflow_provider.spark.map_side import SHUFFLE_SCHEMA, MapSide, Report
-from airflow_dataflow_provider.spark.reduce_side import RESULT_SCHEMA, ReduceSide
+from airflow_dataflow_provider.spark.map_side import MapSide, Report
+from airflow_dataflow_provider.spark.reduce_side import Reduced, ReduceSide
+from airflow_dataflow_provider.spark.splits import Split, packed
 from airflow_dataflow_provider.spark.state import Chain
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import SparkSession
 
     from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.progress.identity import PipelineIdentity
@@ -88,7 +88,7 @@ class Epochs:
 
     # Epochs
 
-    def data(self, paths: DataFrame, batch: int) -> None:
+    def data(self, splits: Sequence[Split], batch: int) -> None:
         """An epoch over one batch of Spark's; a batch that was handed out before is finished, or passed over."""
         plan = self._run.log.plan_for_batch(batch)
         if plan is None:
@@ -97,7 +97,7 @@ class Epochs:
             plan = self._plan("data", Clock(now, self._told), batch=batch)
         elif plan.epoch < self._next:
             return
-        self._finish(plan, paths)
+        self._finish(plan, splits)
 
     def clock(self, *, idle: bool) -> bool:
         """An epoch without elements, if the clock has moved far enough for it to say anything.
@@ -122,7 +122,7 @@ class Epochs:
         clock = Clock(self._run.now(), END_OF_INPUT)
         self._finish(self._plan("end_of_input", clock, details={"told": self._told.to_json()}), None)
 
-    def interval(self, paths: DataFrame, interval: tuple[Micros, Micros]) -> None:
+    def interval(self, splits: Sequence[Split], interval: tuple[Micros, Micros]) -> None:
         """One epoch that recomputes the windows whose end lies in ``(from, to]`` and replaces what stood there.
 
         Raises:
@@ -136,13 +136,13 @@ class Epochs:
                 todo="run the pipeline in micro-batch or streaming mode first, then the interval again",
                 code="STATE_EPOCH_OPEN",
             )
-        self._finish(self._plan("interval", Clock(self._run.now(), END_OF_INPUT), interval=interval), paths)
+        self._finish(self._plan("interval", Clock(self._run.now(), END_OF_INPUT), interval=interval), splits)
 
-    def resume(self, paths_now: Callable[[], DataFrame]) -> None:
+    def resume(self, splits_now: Callable[[], Sequence[Split]]) -> None:
         """Finish what the driver before this one had planned, unless Spark has to hand its batch out again."""
         plan = self._run.log.open_plan()
         if plan is not None and (plan.kind != "data" or self._run.log.prepared(plan.epoch) is not None):
-            self._finish(plan, paths_now() if plan.kind == "interval" else None)
+            self._finish(plan, splits_now() if plan.kind == "interval" else None)
 
     def sweep(self) -> None:
         """Remove state files that nothing stands on any more; only between epochs."""
@@ -196,12 +196,12 @@ class Epochs:
         )
         return run.log.plan(plan)
 
-    def _finish(self, plan: EpochPlan, paths: DataFrame | None) -> None:
+    def _finish(self, plan: EpochPlan, splits: Sequence[Split] | None) -> None:
         """Take a planned epoch to its commit, from wherever it stands."""
         run = self._run
         prepared = run.log.prepared(plan.epoch)
         if prepared is None:
-            result = self._execute(plan, paths)
+            result = self._execute(plan, splits)
             run.ownership.check()
             prepared = run.log.prepare(Prepared(plan.epoch, run.ownership.token, result))
         details = prepared.details
@@ -243,18 +243,19 @@ class Epochs:
         told = plan.details.get("told")
         return plan.clock.watermarks if told is None else WatermarkCurve.from_json(told)
 
-    def _execute(self, plan: EpochPlan, paths: DataFrame | None) -> dict[str, Any]:
+    def _execute(self, plan: EpochPlan, splits: Sequence[Split] | None) -> dict[str, Any]:
         """Run the epoch on Spark; the answer is all that its commit needs, as JSON."""
         run, clock = self._run, plan.clock
         horizon = MIN_TIME if plan.kind == "interval" else self._published(plan).at(100)
         report, chains, few, files = Report(), dict(self._chains), [], {}
         panes = written = folded = 0
         workers: dict[str, str] = {}
-        for row in self._job(plan, paths, horizon):
-            for document in sorted(json.loads(row["report"]), key=lambda task: str(task["origin"])):
+        for reports, answer, panes_here in self._job(plan, splits, horizon):
+            for document in reports:
                 report.add(document, run.pipeline.source.watermark.horizons)
-            answer = json.loads(row["chain"])
             partition = int(answer["partition"])
+            if panes_here is not None:
+                few.append((partition, from_blob(panes_here)))
             if plan.interval is None:
                 chains[partition] = Chain.from_json(answer["chain"])
             panes += answer["panes"]
@@ -263,8 +264,6 @@ class Epochs:
             workers[str(partition)] = answer["worker"]
             if answer["pane_file"]:
                 files[partition] = answer["pane_file"]
-            if row["panes"] is not None:
-                few.append((partition, from_blob(bytes(row["panes"]))))
         self._refuse_too_many_rejects(report)
         delays = self._delays.merged(report.observation, run.pipeline.source.watermark.horizons)
         snapshot = self._since_snapshot + 1 >= _SNAPSHOT_EVERY
@@ -284,34 +283,31 @@ class Epochs:
             "clock_processing_time": iso(clock.processing_time),
         }
 
-    def _job(self, plan: EpochPlan, paths: DataFrame | None, horizon: Micros) -> list[Row]:
+    def _job(self, plan: EpochPlan, splits: Sequence[Split] | None, horizon: Micros) -> list[Reduced]:
+        """Two stages on Spark, or one where there are no elements, or none where there is nothing to do at all.
+
+        They are RDDs of Python tuples, not data frames: a row here is a file or a packed blob, and planning a query
+        over so few rows took longer than running it (``docs/decisions/0003-rdd-epochs.md``).
+        """
         run, partitions = self._run, self._run.identity.partitions
+        context = run.spark.sparkContext
         stateless = plan.kind == "interval"
         combining = self._distinct <= _DISTINCT
         reduce_side = ReduceSide(
             run.pipeline, run.schema, run.store.url, run.panes.url, plan.epoch, None if stateless else self._chains,
             self._expired_until, plan.clock, horizon, combining,
         )  # fmt: skip
-        if paths is None:
+        if not splits:
             if not self._due(plan.clock, horizon):
                 return []
-            ticks = run.spark.range(0, partitions, 1, partitions)
-            reduced = ticks.mapInArrow(reduce_side.tick, RESULT_SCHEMA)
-        else:
-            map_side = MapSide(
-                run.pipeline,
-                run.schema,
-                partitions,
-                run.store.url,
-                plan.epoch,
-                plan.clock.processing_time,
-                horizon,
-                combining,
-                plan.interval,
-            )
-            shuffled = paths.mapInArrow(map_side.run_task, SHUFFLE_SCHEMA)
-            reduced = shuffled.repartitionById(partitions, "partition").mapInArrow(reduce_side.run_task, RESULT_SCHEMA)
-        return sorted(reduced.collect(), key=lambda row: int(json.loads(row["chain"])["partition"]))
+            return context.parallelize(range(partitions), partitions).mapPartitionsWithIndex(reduce_side.tick).collect()
+        map_side = MapSide(
+            run.pipeline, run.schema, partitions, run.store.url, plan.epoch, plan.clock.processing_time, horizon,
+            combining, plan.interval,
+        )  # fmt: skip
+        tasks = packed(splits, context.defaultParallelism)
+        mapped = context.parallelize(tasks, len(tasks)).mapPartitions(map_side.run_task)
+        return mapped.partitionBy(partitions, int).mapPartitionsWithIndex(reduce_side.run_task).collect()
 
     def _due(self, clock: Clock, horizon: Micros) -> bool:
         lateness = self._run.pipeline.grouping.allowed_lateness

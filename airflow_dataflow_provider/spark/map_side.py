@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
@@ -26,14 +25,17 @@ from airflow_dataflow_provider.spark.frames import to_blob, write_parquet
 from airflow_dataflow_provider.spark.hashing import partition_of
 from airflow_dataflow_provider.spark.kernel.kernel import END, START, Kernel, kernel_for, window_end, window_start
 from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, Schema, read
+from airflow_dataflow_provider.spark.splits import Split
 from airflow_dataflow_provider.spark.worker import settle
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.model.time import Micros
 
-SHUFFLE_SCHEMA = "partition int, origin string, report string, blob binary"
-"""Rows between the map side and the kernel: a blob of partial accumulators, or (on partition 0) a task's report."""
+Shuffled = tuple[int, tuple[str, bytes]]
+"""What goes through the shuffle: a state partition, and a blob of partial accumulators with the first file that it
+comes from; or, for partition 0, :data:`REPORT` and what the task saw."""
+REPORT = ""
 _CHUNK_BYTES = 128 * 2**20
 """Files are combined together until this many bytes of them; then what they came to is sent off."""
 
@@ -70,30 +72,28 @@ class MapSide:
     def _kernel(self) -> Kernel:
         return kernel_for(self.pipeline.grouping, self.schema)
 
-    def run_task(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """One task: batches of ``path string, length bigint`` in, batches of :data:`SHUFFLE_SCHEMA` out."""
+    def run_task(self, tasks: Iterable[list[Split]]) -> Iterator[Shuffled]:
+        """The splits of one task in; what goes to each state partition, and the task's report, out."""
         settle()
         report = Report()
-        origin: str | None = None
-        chunk: list[str] = []
-        size = 0
-        for batch in batches:
-            for path, length in zip(batch.column("path").to_pylist(), batch.column("length").to_pylist(), strict=True):
-                chunk.append(path)
-                origin = path if origin is None else min(origin, path)
-                size += length
+        for splits in tasks:
+            chunk: list[str] = []
+            size = 0
+            for split in splits:
+                chunk.append(split.path)
+                size += split.length
                 if size >= _CHUNK_BYTES:
                     yield from self._send(chunk, report)
                     chunk, size = [], 0
-        if chunk:
-            yield from self._send(chunk, report)
+            if chunk:
+                yield from self._send(chunk, report)
         if report.files:
-            yield _batch([(0, "", json.dumps({**report.to_json(), "origin": origin}), None)])
+            yield 0, (REPORT, json.dumps(report.to_json()).encode())
 
-    def _send(self, paths: list[str], report: Report) -> Iterator[pa.RecordBatch]:
+    def _send(self, paths: list[str], report: Report) -> Iterator[Shuffled]:
         rows = self.read(paths, report)
         for partition, partials in self.combine(rows, report):
-            yield _batch([(partition, min(paths), None, to_blob(partials))])
+            yield partition, (paths[0], to_blob(partials))
 
     def read(self, paths: list[str], report: Report) -> pl.DataFrame:
         """The good rows of some files; the others are set aside."""
@@ -208,13 +208,3 @@ class Report:
             "rejected": self.rejected, "expired_files": self.expired_files, "rejected_files": self.rejected_files,
             "observation": self.observation.to_json(),
         }  # fmt: skip
-
-
-_ARROW = pa.schema([("partition", pa.int32()), ("origin", pa.string()), ("report", pa.string()), ("blob", pa.binary())])
-
-
-def _batch(rows: list[tuple[int, str, str | None, bytes | None]]) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True)
-    return pa.RecordBatch.from_arrays(
-        [pa.array(list(column), type=kind.type) for column, kind in zip(columns, _ARROW, strict=True)], schema=_ARROW
-    )

@@ -9,7 +9,6 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 import fsspec
 import polars as pl
@@ -192,11 +191,12 @@ def _kept_as(dtype: pl.DataType) -> pl.DataType:
 def _open(file: str) -> str | io.BytesIO:
     """What polars can read: a local path as it is, anything else through fsspec.
 
-    Spark names local files ``file:/a/b`` or ``file:///a%20b``; both mean a path of this machine.
+    Spark names local files ``file:/a/b`` or ``file:///a/b``, with nothing escaped.
     """
-    parts = urlsplit(file)
-    if parts.scheme in ("", "file"):
-        return unquote(parts.path) if parts.scheme else file
+    if file.startswith("file:"):
+        return "/" + file.removeprefix("file:").lstrip("/")
+    if "://" not in file:
+        return file
     with fsspec.open(file, "rb") as stream:
         return io.BytesIO(stream.read())
 

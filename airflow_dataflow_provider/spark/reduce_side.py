@@ -8,16 +8,16 @@ import socket
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-import pyarrow as pa
-from pyspark import TaskContext
 
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.spark.frames import from_blob, to_blob, write_parquet
 from airflow_dataflow_provider.spark.kernel.kernel import kernel_for
+from airflow_dataflow_provider.spark.map_side import REPORT, Shuffled
 from airflow_dataflow_provider.spark.state import Chain
 from airflow_dataflow_provider.spark.worker import settle
 
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.model.time import Micros
     from airflow_dataflow_provider.spark.reading import Schema
 
-RESULT_SCHEMA = "report string, chain string, panes binary"
-"""What a reduce task answers: the map reports that came through it, its partition's result, its panes if they are
-few."""
+Reduced = tuple[list[dict[str, Any]], dict[str, Any], bytes | None]
+"""What a task answers: the map reports that came through it, its partition's result, its panes if they are few."""
 _FEW = 5_000
 """Panes of one partition that travel to the driver, which writes them as one file with the others' few."""
 
@@ -62,37 +61,21 @@ class ReduceSide:
     horizon: Micros
     combined: bool = True
 
-    def run_task(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """One task: what the map side sent to this partition in, one row of :data:`RESULT_SCHEMA` out."""
-        arrived: list[tuple[str, bytes]] = []
-        reports: list[str] = []
-        for batch in batches:
-            for row in batch.to_pylist():
-                if row["report"] is not None:
-                    reports.append(row["report"])
-                if row["blob"] is not None:
-                    arrived.append((row["origin"], row["blob"]))
-        # Blobs arrive in any order; floating-point sums must not depend on it.
-        arrived.sort(key=lambda pair: pair[0])
-        yield self._answer(reports, [from_blob(blob) for _, blob in arrived])
-
-    def tick(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """One task of an epoch without elements; what comes in only says that there is a task."""
-        for _ in batches:
-            pass
-        yield self._answer([], [])
-
-    def _answer(self, reports: list[str], partials: list[pl.DataFrame]) -> pa.RecordBatch:
+    def run_task(self, partition: int, arrived: Iterable[Shuffled]) -> Iterator[Reduced]:
+        """One task: what the map side sent to this partition in, one answer out; also where nothing was sent."""
         settle()
-        # One Spark partition is one state partition, also where nothing came in.
-        context = TaskContext.get()
-        answer, panes = self.run(0 if context is None else context.partitionId(), partials)
-        return pa.RecordBatch.from_pydict(
-            {"report": [f"[{', '.join(reports)}]"], "chain": [json.dumps(answer)], "panes": [panes]},
-            schema=pa.schema([("report", pa.string()), ("chain", pa.string()), ("panes", pa.binary())]),
-        )
+        # Blobs arrive in any order; floating-point sums must not depend on it.
+        blobs = sorted((blob for _, blob in arrived), key=itemgetter(0))
+        reports = [json.loads(blob) for origin, blob in blobs if origin == REPORT]
+        reports.sort(key=itemgetter("files"))
+        yield reports, *self.run(partition, [from_blob(blob) for origin, blob in blobs if origin != REPORT])
 
-    def run(self, partition: int, partials: list[pl.DataFrame]) -> tuple[dict[str, object], bytes | None]:
+    def tick(self, partition: int, _: Iterable[object]) -> Iterator[Reduced]:
+        """One task of an epoch without elements."""
+        settle()
+        yield [], *self.run(partition, [])
+
+    def run(self, partition: int, partials: list[pl.DataFrame]) -> tuple[dict[str, Any], bytes | None]:
         """Advance one partition: its answer as JSON, and its panes if they are few."""
         kernel = kernel_for(self.pipeline.grouping, self.schema)
         store = Store.open(self.state_url)
