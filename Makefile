@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format bench lock clean
+.PHONY: help demo test lint format crash bench lock clean
 
 help: ## list these words
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -30,6 +30,9 @@ lint: $(READY) ## ruff, the formatter and mypy, changing nothing
 format: $(READY) ## let ruff fix and format what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+crash: $(READY) ## kill -9 of the driver, ten times in a row
+	$(BIN)/python -m tests.crash.campaign
 
 bench: $(READY) ## measure against hand-written Spark
 	$(BIN)/python -m tests.benchmarks
