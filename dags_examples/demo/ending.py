@@ -38,7 +38,7 @@ def tell(screen: Screen, places: Places, gated: list[dict[str, Any]]) -> bool:
         DemoError: the picture could not be drawn.
     """
     start, end = map(moment, REPORT_DAY)
-    with screen.step("Report: what the stream published, what it claimed, and what was true"):
+    with screen.step("Report: what was published, what it claimed, what was true"):
         panes = report.panes_with_truth(places.state("stream"), places.flights, load_flights())
         rows = report.as_rows(report.between(panes, start, end))
         places.report.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
@@ -46,9 +46,9 @@ def tell(screen: Screen, places: Places, gated: list[dict[str, Any]]) -> bool:
             failed = command_line(["plot", "--state", places.state("stream"), "--out", str(places.picture)])
         if failed:
             raise DemoError("the picture could not be drawn", said.getvalue())
-    with screen.step("Checks: the reference interpreter, DuckDB, and the published panes"):
+    with screen.step("Checks: the reference interpreter and DuckDB"):
         results = _checks(places, panes, gated)
-    screen.show(report.as_table(rows, f"What the stream published about the day that began at {start:%b %d %H:%M} UTC"))
+    screen.show(report.as_table(rows, f"What the stream published about the day from {start:%b %d %H:%M} UTC"))
     screen.show(report.calibration(panes))
     for result in results:
         screen.say(f"[red]✗[/red] {result.what}" if result.problem else f"[green]✓[/green] {result.what}")

@@ -98,13 +98,13 @@ def as_rows(panes: pl.DataFrame) -> list[dict[str, Any]]:
 
 def as_table(rows: list[dict[str, Any]], title: str) -> Table:
     """The same rows for the screen."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, header_style="dim", pad_edge=False)
+    table = _table(title)
     for name in ("window (UTC)", "airport"):
         table.add_column(name, no_wrap=True)
     for name in ("flights", "mean delay"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("pane", no_wrap=True)
-    for name in ("published at", "claimed", "in truth"):
+    for name in ("published", "claimed", "in truth"):
         table.add_column(name, justify="right", no_wrap=True)
     window = None
     for row in rows:
@@ -113,7 +113,7 @@ def as_table(rows: list[dict[str, Any]], title: str) -> Table:
             table.add_section()
         colour = _COLOURS[row["timing"]]
         table.add_row(
-            f"{start:%b %d %H:%M} to {end:%H:%M}" if start != window else "",
+            f"{start:%b %d %H:%M}-{end:%H:%M}" if start != window else "",
             row["key"],
             str(row["flights"]),
             f"{row['mean_delay']:.1f} min",
@@ -128,10 +128,10 @@ def as_table(rows: list[dict[str, Any]], title: str) -> Table:
 
 def calibration(panes: pl.DataFrame) -> Table:
     """What all panes of a timing claimed, flight by flight, against what was true."""
-    table = Table(title="All the stream's panes", title_justify="left", title_style="bold", box=None, pad_edge=False)
-    table.add_column("pane", header_style="dim", no_wrap=True)
+    table = _table("All the stream's panes")
+    table.add_column("pane", no_wrap=True)
     for name in ("number", "claimed", "in truth"):
-        table.add_column(name, header_style="dim", justify="right", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=True)
     for timing, colour in _COLOURS.items():
         of_timing = panes.filter(pl.col("pane_timing") == timing)
         if len(of_timing):
@@ -141,3 +141,16 @@ def calibration(panes: pl.DataFrame) -> Table:
             ).row(0)
             table.add_row(f"[{colour}]{timing}[/{colour}]", f"{len(of_timing):,}", f"{claimed:.2%}", f"{true:.2%}")
     return table
+
+
+def _table(title: str) -> Table:
+    # Narrow enough for a terminal of 80 columns.
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        header_style="dim",
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )

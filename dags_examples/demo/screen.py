@@ -63,7 +63,7 @@ class Screen:
 
     def say(self, text: str) -> None:
         """A line that stays."""
-        self.console.print(text)
+        self.console.print(text, soft_wrap=True)
 
     def show(self, table: Table) -> None:
         """A table, with some air around it."""

@@ -19,7 +19,7 @@ from dags_examples.demo.live_replay import LiveReplay
 from dags_examples.demo.places import Places
 from dags_examples.demo.processes import Marked
 from dags_examples.demo.screen import Screen
-from dags_examples.demo.story import FLIGHTS, SPEED
+from dags_examples.demo.story import FLIGHTS, MORNING, SPEED
 from dags_examples.replay import Replay
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Stage:
         self.screen, self.places = screen, places
         self._marked = marked
         self.replay = Replay(places.flights, *FLIGHTS)
-        self.live = LiveReplay(self.replay, SPEED)
+        self.live = LiveReplay(self.replay, SPEED, hold=MORNING)
         self.server = AirflowServer(places.airflow, places.dags, marked, self._environment())
         self._api: AirflowApi | None = None
 
@@ -66,7 +66,7 @@ class Stage:
         # A second Ctrl-C must not leave behind what the first one was about to stop.
         handlers = {number: signal.signal(number, signal.SIG_IGN) for number in _ENDING}
         self.live.stop()
-        with self.screen.step("Stop what is still running") as said:
+        with self.screen.step("Stop: Airflow, and whatever else runs") as said:
             if kind is not None and (status := self.status("stream")) and status.state in _LIVE:
                 self._try_to_stop_stream()
             self.server.stop()

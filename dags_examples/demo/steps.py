@@ -12,7 +12,7 @@ from dags_examples.data import FLIGHTS as ALL_FLIGHTS
 from dags_examples.demo.demo_error import DemoError
 from dags_examples.demo.screen import Screen
 from dags_examples.demo.stage import Stage
-from dags_examples.demo.story import BATCH_DAY, GATED_HOUR, MICRO_BATCHES, NOW, PERCENTILE
+from dags_examples.demo.story import BATCH_DAY, GATED_HOUR, HISTORY, MICRO_BATCHES, MORNING, PERCENTILE
 
 RUN = "demo"
 """The run id of what the demo triggers."""
@@ -43,35 +43,38 @@ class Steps:
         stage, replay = self._stage, self._stage.replay
         stage.server.start()  # it needs a while, in which the data is made
         with self._screen.step("Data: the flights that left New York in 2013") as said:
-            history = replay.write_until(NOW)
+            history = replay.write_until(HISTORY)
             said.append(f"{ALL_FLIGHTS:,} flights; {self._rows():,} left in the nine days that are replayed")
-            said.append(f"{len(history):,} of {len(replay.files):,} files are history at {at(NOW)}, the rest will come")
-        with self._screen.step("Airflow: standalone, with a folder, a database and ports of its own") as said:
+            said.append(
+                f"{len(history):,} of {len(replay.files):,} files are there by {at(HISTORY)}, the rest is replayed"
+            )
+        with self._screen.step("Airflow: standalone, with a home and ports of its own") as said:
             stage.await_airflow()
             said.append(f"{stage.server.url}, user admin, password in {stage.server.home}")
 
     def _batch(self) -> None:
-        with self._screen.step("Batch: the DAG batch_departures computes one day") as said:
-            # The micro-batches go on beside all that follows, run after run, on a state of their own.
+        with self._screen.step("Batch: batch_departures computes one day") as said:
+            # The world goes on, and beside all that follows the micro-batches, run after run, on a state of their own.
+            self._stage.live.start()
             self._stage.api.pause("micro_batch_departures", paused=False)
             self._stage.run("batch_departures", RUN, (iso(BATCH_DAY[0]), iso(BATCH_DAY[1])), seconds=240)
             status = self._known("batch")
             said.append(f"{at(BATCH_DAY[0])} to {at(BATCH_DAY[1])}: {status.rows.read:,} flights, {status.panes} panes")
 
     def _start_stream(self) -> None:
-        with self._screen.step("Stream: the DAG stream_departures sees to it that the continuous job runs") as said:
+        with self._screen.step("Stream: stream_departures has the continuous job run") as said:
             self._stage.run("stream_departures", RUN, seconds=240)
-            self._stage.wait("reading the history", self._history_is_read, seconds=240)
+            self._stage.wait("catching up", self._has_caught_up, seconds=240)
             said.append(self._standing("stream"))
 
-    def _history_is_read(self) -> bool:
+    def _has_caught_up(self) -> bool:
         status = self._known("stream")
-        self._screen.news(f"{status.rows.read:,} flights")
-        return status.rows.read >= self._rows(until=NOW)
+        self._screen.news(f"it has caught up to {at(status.frontier or MIN_TIME)}; {status.rows.read:,} flights")
+        return status.rows.read >= self._rows(until=MORNING)
 
     def _close_gate(self) -> None:
         """The gate's run begins before its hour has."""
-        with self._screen.step(f"Gate: the DAG gated_report waits for the hour from {at(GATED_HOUR[0])}") as said:
+        with self._screen.step(f"Gate: gated_report waits for the hour from {at(GATED_HOUR[0])}") as said:
             api = self._stage.api
             api.pause("gated_report", paused=False)
             api.trigger("gated_report", RUN, (iso(GATED_HOUR[0]), iso(GATED_HOUR[1])))
@@ -85,8 +88,8 @@ class Steps:
 
     def _follow(self) -> None:
         """The world goes on; stream, micro-batches and gate follow it side by side."""
-        with self._screen.step("Replay: half an hour a second; stream, micro-batches and gate follow") as said:
-            self._stage.live.start()
+        with self._screen.step("Replay: half an hour a second, and all follow") as said:
+            self._stage.live.go_on()
             self._stage.wait("following the replay", self._has_followed, seconds=420)
             said.append(self._standing("stream"))
             flights = ", ".join(f"{row['origin']} {row['flights']}" for row in self.gated_report())
@@ -97,23 +100,20 @@ class Steps:
         runs = sum(task.state == "success" for task in self._stage.api.tasks("micro_batch_departures"))
         is_open = self._stage.succeeded("gated_report", RUN)
         gate = "open" if is_open else "closed"
-        self._screen.news(
-            f"it is {at(status.frontier or MIN_TIME)}; {watermarks(status)}; {status.panes:,} panes; "
-            f"{runs} micro-batches; the gate is {gate}"
-        )
+        self._screen.news(f"{at(status.frontier or MIN_TIME)}; {watermarks(status)}; {runs} micro-batches; gate {gate}")
         return is_open and not self._stage.live.is_alive() and status.rows.read >= self._rows()
 
     def _stop_stream(self) -> None:
-        with self._screen.step("Stop: the DAG stop_departures stops the stream, its state stays") as said:
+        with self._screen.step("Stop: stop_departures stops the stream") as said:
             self._stage.api.pause("stream_departures")  # or its schedule would start it again
             self._stage.run("stop_departures", RUN, seconds=180)
             status = self._known("stream")
             if status.state != "stopped":
                 raise DemoError(f"the stream is {status.state}: {status.detail}")
-            said.append(f"stopped after epoch {status.epoch}")
+            said.append(f"stopped after epoch {status.epoch}; its state stays")
 
     def _end_micro_batches(self) -> None:
-        with self._screen.step("Micro-batches: the DAG micro_batch_departures has read what came, run by run") as said:
+        with self._screen.step("Micro-batches: micro_batch_departures, run after run") as said:
             runs = self._stage.wait("the last micro-batch", self._micro_batches, seconds=300)
             said.append(f"{runs} runs on one state: {self._standing('micro-batch')}")
 
@@ -142,7 +142,7 @@ class Steps:
         return rows
 
     def _rows(self, *, until: Micros | None = None) -> int:
-        """How many flights there are to read, in all or in the files of the history."""
+        """How many flights there are to read, in all or in the files until a moment."""
         return sum(len(rows) for end, rows in self._stage.replay.files.items() if until is None or end <= until)
 
     def _known(self, way: str) -> Status:

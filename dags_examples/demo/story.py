@@ -25,12 +25,14 @@ def _span(start: str, end: str) -> Span:
 
 FLIGHTS: Final = _span("2013-01-01T05:00:00Z", "2013-01-10T12:00:00Z")
 """The flights that take part, by schedule: a little over nine days."""
-NOW: Final = from_iso("2013-01-09T11:00:00Z")
-"""Where the demo begins: what has left by then is history, the rest is replayed while everything runs."""
+HISTORY: Final = from_iso("2013-01-08T11:00:00Z")
+"""Where the demo begins: what has left by then is there at once, the rest is replayed while everything runs."""
+MORNING: Final = from_iso("2013-01-09T11:00:00Z")
+"""Where the replay waits until the gate has closed."""
 SPEED: Final = 1_800.0
 """Seconds of the flights' time in one of ours."""
 BATCH_DAY: Final = _span("2013-01-07T05:00:00Z", "2013-01-08T05:00:00Z")
-"""What the batch recomputes. The night after it some flights have still to leave, the next one none."""
+"""What the batch computes. The last of its flights leaves at 05:49 on the day after, so all of them are there."""
 REPORT_DAY: Final = _span("2013-01-09T05:00:00Z", "2013-01-10T05:00:00Z")
 """The report is about this day: the one on which a flight of the gated hour leaves 1,301 minutes late."""
 GATED_HOUR: Final = _span("2013-01-09T14:00:00Z", "2013-01-09T15:00:00Z")
