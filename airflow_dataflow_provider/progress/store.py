@@ -91,6 +91,17 @@ class Store(ABC):
             FileExistsError: somebody was first; their document is untouched.
         """
 
+    def add(self, path: str, data: bytes) -> None:
+        """Write a data file under a name that nobody knows yet, as names with a random part are.
+
+        It is no document: a reader that looks for it by its name may see half of it. Name it in a document once it is
+        written, and :meth:`sync` its folder before.
+        """
+        self.write(path, data)
+
+    def sync(self, folder: str) -> None:
+        """Make the names in a folder survive a power cut, where :meth:`add` leaves that open."""
+
     @abstractmethod
     def list(self, folder: str) -> Names:
         """The sorted names in a folder (documents and folders); none if the folder is absent."""
@@ -167,6 +178,15 @@ class _LocalStore(Store):
                     raise _cannot_create(self.url, f"it has no hard links ({error.strerror})") from error
                 raise
 
+    def add(self, path: str, data: bytes) -> None:
+        target = Path(self.child(path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _put(target, data)
+
+    def sync(self, folder: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            _sync_folder(Path(self.child(folder)))
+
     def list(self, folder: str) -> Names:
         try:
             return sorted(entry.name for entry in os.scandir(self.child(folder)) if not entry.name.startswith("."))
@@ -194,16 +214,25 @@ def _staged(target: Path, data: bytes) -> Iterator[Path]:
     staged = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with staged.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        _put(staged, data)
         yield staged
     finally:
         staged.unlink(missing_ok=True)
-    folder = os.open(target.parent, os.O_RDONLY)
+    _sync_folder(target.parent)
+
+
+def _put(target: Path, data: bytes) -> None:
+    with target.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    """The names in it have to survive a power cut, not only the content of the files."""
+    folder = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(folder)  # the name has to survive a power cut, not only the content
+        os.fsync(folder)
     finally:
         os.close(folder)
 

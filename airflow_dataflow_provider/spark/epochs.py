@@ -20,7 +20,7 @@ from airflow_dataflow_provider.progress.records import EpochKind, EpochPlan, Epo
 from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.spark.delays import Observation
 from airflow_dataflow_provider.spark.frames import from_blob
-from airflow_dataflow_provider.spark.map_side import MapSide, Report
+from airflow_dataflow_provider.spark.map_side import EXPIRED_FOLDER, REJECTED_FOLDER, MapSide, Report
 from airflow_dataflow_provider.spark.reduce_side import Reduced, ReduceSide
 from airflow_dataflow_provider.spark.splits import Split, packed
 from airflow_dataflow_provider.spark.state import Chain
@@ -202,6 +202,9 @@ class Epochs:
         prepared = run.log.prepared(plan.epoch)
         if prepared is None:
             result = self._execute(plan, splits)
+            for folder in (state.FOLDER, EXPIRED_FOLDER, REJECTED_FOLDER):
+                run.store.sync(f"{folder}/{plan.epoch:012d}")
+            run.panes.sync()
             run.ownership.check()
             prepared = run.log.prepare(Prepared(plan.epoch, run.ownership.token, result))
         details = prepared.details

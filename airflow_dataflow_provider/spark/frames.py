@@ -28,10 +28,10 @@ def from_blob(blob: bytes) -> pl.DataFrame:
 
 
 def write_arrow(store: Store, path: str, frame: pl.DataFrame) -> int:
-    """Write a frame as an Arrow file; the answer is its size in bytes."""
+    """Write a frame as a new Arrow file (see :meth:`Store.add`); the answer is its size in bytes."""
     buffer = io.BytesIO()
     frame.write_ipc(buffer, compression="lz4", compat_level=_OLDEST)
-    store.write(path, buffer.getbuffer().tobytes())
+    store.add(path, buffer.getvalue())
     return buffer.tell()
 
 
@@ -42,10 +42,10 @@ def read_arrow(store: Store, path: str) -> pl.DataFrame:
 
 
 def write_parquet(store: Store, path: str, frame: pl.DataFrame) -> int:
-    """Write a frame as a Parquet file; the answer is its size in bytes."""
+    """Write a frame as a new Parquet file (see :meth:`Store.add`); the answer is its size in bytes."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd")
-    store.write(path, buffer.getbuffer().tobytes())
+    store.add(path, buffer.getvalue())
     return buffer.tell()
 
 

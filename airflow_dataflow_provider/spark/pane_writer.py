@@ -75,6 +75,10 @@ class PaneWriter:
             staged.append(name)
         return staged
 
+    def sync(self) -> None:
+        """Make what is staged survive a power cut; before it is prepared."""
+        self._store.sync(DATA)
+
     def commit(self, commit: PaneCommit) -> None:
         """Make an epoch's panes visible. Done again it changes nothing: the first commit stands."""
         if commit.files or commit.replaces is not None:
