@@ -57,6 +57,7 @@ class OwnProcess(Place):
     """A process that imports only what its engine needs, and writes what it has to say to a log file."""
 
     def __init__(self, log: Path) -> None:
+        self._log = log
         spawning = multiprocessing.get_context("spawn")
         self._pool = ProcessPoolExecutor(1, mp_context=spawning, initializer=_talk_to, initargs=(log,))
         self._pid = self._pool.submit(os.getpid).result()
@@ -66,7 +67,11 @@ class OwnProcess(Place):
         return self._pid
 
     def call(self, what: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._pool.submit(what, *args, **kwargs).result()
+        try:
+            return self._pool.submit(what, *args, **kwargs).result()
+        except Exception as error:
+            error.add_note(f"What the engine's process had to say is in {self._log}")
+            raise
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
