@@ -80,15 +80,21 @@ class Submission:
             pipeline = pipeline.as_module()
             conf = {**({"spark.pyspark.python": python} if python else {}), **conf}
         environment = _with_java(environment)
+        # spark-submit drops what does not begin with "spark."; the engine's own settings go to the engine.
+        ours = [word for key, value in conf.items() if not _is_sparks(key) for word in ("--conf", f"{key}={value}")]
         command = spark_submit_command(
             str(connection.conn_id),
-            ["run", str(pipeline), *arguments],
-            conf=dict(conf),
+            ["run", str(pipeline), *arguments, *ours],
+            conf={key: value for key, value in conf.items() if _is_sparks(key)},
             name=name,
             py_files=py_files,
         )
         binary = _find_binary(command[0], python, environment.get("PATH", ""))
         return cls((binary, *command[1:]), environment)
+
+
+def _is_sparks(key: str) -> bool:
+    return key.startswith("spark.")
 
 
 def spark_submit_command(
