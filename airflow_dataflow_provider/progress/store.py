@@ -99,7 +99,7 @@ class Store(ABC):
         """
         self.write(path, data)
 
-    def sync(self, folder: str) -> None:
+    def sync(self, folder: str) -> None:  # noqa: B027 - most stores have nothing to do
         """Make the names in a folder survive a power cut, where :meth:`add` leaves that open."""
 
     @abstractmethod
