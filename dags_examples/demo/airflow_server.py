@@ -22,7 +22,6 @@ from dags_examples.demo.processes import Marked
 _NOT_INHERITED = ("AIRFLOW", "_AIRFLOW", "SPARK_", "PYSPARK_")
 """Settings of another Airflow, or of another Spark, are not the demo's."""
 _COMPONENTS = ("metadatabase", "scheduler", "triggerer", "dag_processor")
-_STOP_SECONDS = 60
 
 
 @dataclass
@@ -116,14 +115,14 @@ class AirflowServer:
         text = self.log.read_text("utf-8", errors="replace") if self.log.exists() else ""
         return "\n".join(text.splitlines()[-lines:])
 
-    def stop(self) -> None:
-        """Stop it and wait until it has stopped; what does not stop by itself is left to the caller."""
+    def stop(self, *, patience: float) -> None:
+        """Stop it, and wait until it has stopped; what takes longer than ``patience`` seconds is left to the caller."""
         if self._process is None:
             return
         # To the parent alone, and SIGINT: on SIGTERM it would leave its components behind.
         self._process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_STOP_SECONDS)
+            self._process.wait(patience)
 
 
 def free_ports(count: int) -> list[int]:

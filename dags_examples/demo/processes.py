@@ -9,6 +9,7 @@ import os
 import uuid
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import psutil
 
@@ -41,16 +42,18 @@ class Marked:
                     found.append(process)
         return found
 
-    def end(self, *, patience: float) -> list[int]:
+    def end(self, *, patience: float) -> list[str]:
         """Wait until all of them have ended, and end those that have not after ``patience`` seconds.
 
         Returns:
-            The process numbers of those that had to be ended.
+            The command lines of those that had to be ended.
         """
         _, left = psutil.wait_procs(self.living(), timeout=patience)
         stubborn = self.living() if left else []
+        commands = []
         for process in stubborn:
             with suppress(psutil.Error):
+                commands.append(f"{' '.join(Path(word).name for word in process.cmdline())[:60]} ({process.pid})")
                 process.terminate()
         psutil.wait_procs(stubborn, timeout=5)
         while still := self.living():
@@ -58,4 +61,4 @@ class Marked:
                 with suppress(psutil.Error):
                     process.kill()
             psutil.wait_procs(still, timeout=5)
-        return [process.pid for process in stubborn]
+        return commands

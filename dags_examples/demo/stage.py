@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
+from rich.markup import escape
+
 from airflow_dataflow_provider.hooks.driver import DriverRun
-from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.errors import DataflowError, StateError
 from airflow_dataflow_provider.progress.status import Status, read_status
 from dags_examples.demo.airflow_api import AirflowApi, TaskState
 from dags_examples.demo.airflow_server import AirflowServer
@@ -53,6 +55,8 @@ class Stage:
         return {
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(spark),
             "AIRFLOW_CONN_DATAFLOW_DEFAULT": json.dumps(dataflow),
+            # When the demo is interrupted, nobody waits for an epoch to end.
+            "AIRFLOW__DATAFLOW__STOP_GRACE": "2",
             "DEPARTURES_FLIGHTS": str(self.places.flights),
             "DEPARTURES_REPORTS": str(self.places.reports),
             # Where Java comes from PyPI, a wrapper for it is kept in the user's cache.
@@ -67,24 +71,34 @@ class Stage:
         handlers = {number: signal.signal(number, signal.SIG_IGN) for number in _ENDING}
         self.live.stop()
         with self.screen.step("Stop: Airflow, and whatever else runs") as said:
-            if kind is not None and (status := self.status("stream")) and status.state in _LIVE:
-                self._try_to_stop_stream()
-            self.server.stop()
-            drivers = [DriverRun(lock.parent) for lock in self.places.airflow.glob("logs/dataflow/*/lock")]
-            for driver in drivers:
-                driver.end()
-            forced = self._marked.end(patience=40 if any(driver.alive for driver in drivers) else 10)
-            said.append(f"by force: {', '.join(map(str, forced))}" if forced else "nothing is left running")
+            if kind is not None and self._api is not None:
+                self._try_to_stop_in_order(self._api)
+            self._end_drivers()
+            # With tasks at work Airflow's scheduler may wait for ever for workers that have ended already.
+            self.server.stop(patience=60 if kind is None else 12)
+            forced = self._marked.end(patience=20 if self._end_drivers() else 2)
+            said += [f"by force: {command}" for command in forced]
+            said.append("nothing is left running")
         for number, handler in handlers.items():
             signal.signal(number, handler)
 
-    def _try_to_stop_stream(self) -> None:
-        """By its DAG, as a user would; the caller makes sure."""
+    def _end_drivers(self) -> bool:
+        """Tell every driver that lives to end; whether there was one."""
+        runs = [DriverRun(lock.parent) for lock in self.places.airflow.glob("logs/dataflow/*/lock")]
+        living = [run for run in runs if run.alive]
+        for run in living:
+            run.end()
+        return bool(living)
+
+    def _try_to_stop_in_order(self, api: AirflowApi) -> None:
+        """As a user would: nothing starts again, and the stream is stopped by its DAG. The caller makes sure."""
         try:
-            self.api.pause("stream_departures")
-            self.run("stop_departures", "cleanup", seconds=45)
-        except (DemoError, OSError) as error:
-            self.screen.say(f"[dim]the stream was not stopped by its DAG: {error}[/dim]")
+            for dag_id in DAGS:
+                api.pause(dag_id)
+            if (status := self.status("stream")) and status.state in _LIVE:
+                self.run("stop_departures", "cleanup", seconds=30)
+        except (DemoError, DataflowError) as error:
+            self.screen.say(f"          [dim]not in order: {escape(str(error))}[/dim]")
 
     @property
     def api(self) -> AirflowApi:
