@@ -14,6 +14,8 @@ from pathlib import Path
 import psutil
 
 _VARIABLE = "DATAFLOW_DEMO"
+GRACE_SECONDS = 5.0
+"""Between SIGTERM and SIGKILL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Marked:
             with suppress(psutil.Error):
                 commands.append(f"{' '.join(Path(word).name for word in process.cmdline())[:60]} ({process.pid})")
                 process.terminate()
-        psutil.wait_procs(stubborn, timeout=5)
+        psutil.wait_procs(stubborn, timeout=GRACE_SECONDS)
         while still := self.living():
             for process in still:
                 with suppress(psutil.Error):
