@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import threading
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
 from airflow_dataflow_provider.model.errors import SubmissionError
@@ -48,14 +49,18 @@ def call(options: argparse.Namespace) -> int:
 
     stopping = threading.Event()
 
-    def on_start(mode: RuntimeMode, spark: Any) -> None:  # noqa: ANN401 - a session
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: stopping.set())
-        tell.started(mode, spark.sparkContext.applicationId)
-
     tell = _Json() if options.json else _Text(pipeline.name)
-    asked = {"run_id": options.run_id} if options.run_id else {}
-    with tell:
+    with ExitStack() as ending:
+
+        def on_start(mode: RuntimeMode, spark: Any) -> None:  # noqa: ANN401 - a session
+            # Its workers end in order, before the JVM goes away under them.
+            ending.callback(spark.stop)
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, lambda *_: stopping.set())
+            tell.started(mode, spark.sparkContext.applicationId)
+
+        ending.enter_context(tell)
+        asked = {"run_id": options.run_id} if options.run_id else {}
         run(
             Submission(
                 pipeline,

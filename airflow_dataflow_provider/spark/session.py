@@ -30,6 +30,8 @@ _DEFAULTS = {
     # A streaming query keeps two files an epoch; the epoch log is what tells the story.
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.python.worker.reuse": "true",
+    # Over loopback TCP each task waits some 40 ms for a delayed acknowledgement (docs/decisions/0002).
+    "spark.python.unix.domain.socket.enabled": "true",
 }
 
 
