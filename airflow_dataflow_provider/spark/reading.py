@@ -162,13 +162,12 @@ def _micros(source: Files, schema: Mapping[str, pl.DataType], name: str) -> pl.E
     if dtype == pl.String:
         # An offset is required: "Z" is spelled out, and what has none does not match.
         text = column.str.strip_chars().str.replace(" ", "T", literal=True).str.replace(r"[Zz]$", "+00:00")
-        parsed = text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f%:z", time_unit="us", strict=False)
-        if source.time_zone is not None:
-            naive = text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False)
-            parsed = pl.coalesce(
-                parsed, naive.dt.replace_time_zone(source.time_zone, ambiguous="earliest", non_existent="null")
-            )
-        return parsed.dt.epoch("us")
+        parsed = text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f%:z", time_unit="us", strict=False).dt.epoch("us")
+        if source.time_zone is None:
+            return parsed
+        naive = text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False)
+        naive = naive.dt.replace_time_zone(source.time_zone, ambiguous="earliest", non_existent="null")
+        return pl.coalesce(parsed, naive.dt.epoch("us"))
     if isinstance(dtype, pl.Datetime):
         if dtype.time_zone is None:
             column = column.dt.replace_time_zone(source.time_zone or "UTC", ambiguous="earliest", non_existent="null")

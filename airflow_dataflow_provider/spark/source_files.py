@@ -47,7 +47,7 @@ def first_file(source: Files, *, needed: bool) -> str | None:
     if _GLOB.search(path):
         found = filesystem.glob(path)
     elif filesystem.isdir(path):
-        found = filesystem.glob(f"{path.rstrip('/')}/**/*.{_suffix(source)}")
+        found = filesystem.glob(f"{path.rstrip('/')}/**/*.{source.format}")
     else:
         found = [path]
     found = sorted(name for name in found if not PurePosixPath(name).name.startswith(("_", ".")))
@@ -79,10 +79,6 @@ def paths_as_they_come(spark: SparkSession, source: Files, limit: int | None) ->
 
 
 def _options(source: Files) -> dict[str, str]:
-    if _GLOB.search(source.path) or PurePosixPath(source.path).suffix:
+    if _GLOB.search(source.path) or PurePosixPath(source.path).suffix == f".{source.format}":
         return {}
-    return {"pathGlobFilter": f"*.{_suffix(source)}", "recursiveFileLookup": "true"}
-
-
-def _suffix(source: Files) -> str:
-    return source.format
+    return {"pathGlobFilter": f"*.{source.format}", "recursiveFileLookup": "true"}

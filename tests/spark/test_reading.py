@@ -1,0 +1,106 @@
+"""Files to rows: every row comes out, as a good one or as a rejected one with its reason."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from airflow_dataflow_provider import DataError, Files, SubmissionError
+from airflow_dataflow_provider.model.time import to_micros
+from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, check_columns, column_types, read
+
+NOW = to_micros("2026-01-01T00:00:00Z")
+NOON = to_micros("2013-01-01T12:00:00Z")
+
+
+def csv(folder: Path, text: str) -> str:
+    path = folder / "rows.csv"
+    path.write_text(text)
+    return str(path)
+
+
+def test_every_row_of_a_csv_file_is_read_or_rejected_with_its_reason(tmp_path: Path) -> None:
+    file = csv(
+        tmp_path,
+        "at,key,value\n"
+        "2013-01-01T12:00:00Z,a,1\n"
+        "2013-01-01T13:30:00.5+01:30,b,2\n"
+        "2013-01-01 12:00:00+00:00,,3\n"
+        ",c,4\n"
+        "yesterday,d,5\n"
+        "2013-01-01T12:00:00,e,6\n"
+        "2013-01-01T12:00:00Z,f,many\n",
+    )
+    source = Files(file, event_time="at")
+    schema = {"at": pl.String(), "key": pl.String(), "value": pl.Int64()}
+    found = read(source, schema, file, NOW)
+    assert found.rows.select("key", "value", EVENT, ARRIVAL).rows() == [
+        ("a", 1, NOON, NOW),
+        ("b", 2, NOON + 500_000, NOW),
+        (None, 3, NOON, NOW),
+    ]
+    assert found.rejected.select("at", "value", "_reason", "_file").rows() == [
+        (None, "4", "at is null", file),
+        ("yesterday", "5", "at is not a time", file),
+        ("2013-01-01T12:00:00", "6", "at is not a time", file),
+        ("2013-01-01T12:00:00Z", "many", "value does not read as Int64", file),
+    ]
+
+
+def test_a_time_zone_of_the_source_is_for_times_that_have_none(tmp_path: Path) -> None:
+    file = csv(tmp_path, "at,key\n2013-01-01T12:00:00Z,a\n2013-01-01T07:00:00,b\n")
+    source = Files(file, event_time="at", time_zone="America/New_York")
+    found = read(source, {"at": pl.String(), "key": pl.String()}, file, NOW)
+    assert found.rows[EVENT].to_list() == [NOON, NOON]
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_timestamps_of_any_unit_and_zone_are_the_same_instant(tmp_path: Path, unit: str) -> None:
+    file = str(tmp_path / "rows.parquet")
+    moment = dt.datetime(2013, 1, 1, 12, tzinfo=dt.UTC)
+    column = pl.Series("at", [moment]).dt.cast_time_unit(unit).dt.convert_time_zone("Asia/Kolkata")  # type: ignore[arg-type]
+    pl.DataFrame([column]).write_parquet(file)
+    source = Files(file, event_time="at")
+    found = read(source, {"at": column_types(source, file)["at"]}, file, NOW)
+    assert found.rows[EVENT].to_list() == [NOON]
+
+
+@pytest.mark.parametrize(
+    ("column", "code"),
+    [
+        (pl.Series("at", [dt.datetime(2013, 1, 1)]), "SOURCE_NAIVE_TIME"),  # noqa: DTZ001 - what is refused
+        (pl.Series("at", [1]), "SOURCE_EVENT_TIME_TYPE"),
+        (pl.Series("at", [dt.date(2013, 1, 1)]), "SOURCE_EVENT_TIME_TYPE"),
+        (pl.Series("when", ["2013-01-01T12:00:00Z"]), "SOURCE_NO_COLUMN"),
+    ],
+)
+def test_a_file_without_usable_event_times_is_refused_before_anything_runs(
+    tmp_path: Path, column: pl.Series, code: str
+) -> None:
+    file = str(tmp_path / "rows.parquet")
+    pl.DataFrame([column]).write_parquet(file)
+    source = Files(file, event_time="at")
+    with pytest.raises(SubmissionError) as refusal:
+        check_columns(source, ("at",), column_types(source, file), file)
+    assert refusal.value.code == code
+
+
+def test_integers_of_every_width_are_one_type_and_what_does_not_fit_is_rejected(tmp_path: Path) -> None:
+    file = str(tmp_path / "rows.parquet")
+    rows = {"at": ["2013-01-01T12:00:00Z"] * 2, "value": pl.Series([1, 2**63], dtype=pl.UInt64)}
+    pl.DataFrame(rows).write_parquet(file)
+    found = read(Files(file, event_time="at"), {"at": pl.String(), "value": pl.Int64()}, file, NOW)
+    assert found.rows["value"].to_list() == [1]
+    assert found.rejected["_reason"].to_list() == ["value does not read as Int64"]
+
+
+def test_a_later_file_without_a_column_fails_by_name(tmp_path: Path) -> None:
+    file = str(tmp_path / "rows.parquet")
+    pl.DataFrame({"at": ["2013-01-01T12:00:00Z"]}).write_parquet(file)
+    with pytest.raises(DataError) as refusal:
+        read(Files(file, event_time="at"), {"at": pl.String(), "value": pl.Int64()}, file, NOW)
+    assert refusal.value.code == "DATA_COLUMN_MISSING"
+    assert file in refusal.value.what
