@@ -44,7 +44,7 @@ class Steps:
         stage.server.start()  # it needs a while, in which the data is made
         with self._screen.step("Data: the flights that left New York in 2013") as said:
             history = replay.write_until(HISTORY)
-            said.append(f"{ALL_FLIGHTS:,} flights; {self._rows():,} left in the nine days that are replayed")
+            said.append(f"{ALL_FLIGHTS:,} flights; {self._rows():,} left in the eight days that are replayed")
             said.append(
                 f"{len(history):,} of {len(replay.files):,} files are there by {at(HISTORY)}, the rest is replayed"
             )
