@@ -51,26 +51,34 @@ class Observation:
     @classmethod
     def of(cls, policy: DelayWatermark, event: Times, arrival: Times, now: Micros) -> Observation:
         """Observe rows. Those whose delay is implausible, or whose arrival lies in the future, have a wrong clock."""
-        delay = arrival - event
-        sane = (np.abs(delay) <= policy.plausible) & (arrival <= now + _CLOCK_SKEW)
-        if not sane.all():
-            delay, arrival = delay[sane], arrival[sane]
-        if not len(delay):
+        if not len(event):
             return cls()
-        widest = int(np.argmax(delay))
-        sketches: Digests = {}
+        delay = arrival - event
+        limit = policy.plausible
+        if delay.max() > limit or delay.min() < -limit or arrival.max() > now + _CLOCK_SKEW:
+            sane = (np.abs(delay) <= limit) & (arrival <= now + _CLOCK_SKEW)
+            delay, arrival = delay[sane], arrival[sane]
+            if not len(delay):
+                return cls()
+        widest, frontier = int(np.argmax(delay)), int(arrival.max())
         step = -(-len(delay) // _SAMPLE)
-        sampled, sampled_arrival = delay[::step].astype(np.float64), arrival[::step]
+        # The widest delay is part of the sample, whatever the step.
+        sampled = np.append(delay[::step], delay[widest]) if step > 1 else delay
+        when = np.append(arrival[::step], arrival[widest]) if step > 1 else arrival
+        sketches: Digests = {}
+        whole: bytes | None = None
         for horizon in policy.horizons:
-            buckets = sampled_arrival // horizon
-            newest = int(arrival.max() // horizon)
+            newest = frontier // horizon
+            buckets = when // horizon
             for bucket in (newest - 1, newest):
-                mine = sampled[buckets == bucket]
-                if step > 1 and arrival[widest] // horizon == bucket:
-                    mine = np.append(mine, float(delay[widest]))
-                if len(mine):
-                    sketches[horizon, bucket] = _merged(mine)
-        return cls(int(arrival.max()), len(delay), sketches)
+                mine = buckets == bucket
+                if mine.all():
+                    # Rows of one epoch mostly fall into one bucket of every horizon: one digest serves them all.
+                    whole = whole or _merged(sampled.astype(np.float64))
+                    sketches[horizon, bucket] = whole
+                elif mine.any():
+                    sketches[horizon, bucket] = _merged(sampled[mine].astype(np.float64))
+        return cls(frontier, len(delay), sketches)
 
     def merged(self, other: Observation, horizons: tuple[Micros, ...]) -> Observation:
         """Both together; only the two newest buckets of each horizon are kept.
