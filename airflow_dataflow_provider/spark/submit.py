@@ -200,14 +200,14 @@ def _check_store(store: Store) -> None:
 
 
 def _partitions(conf: Mapping[str, str], master: str | None) -> int:
-    """The number of state partitions of a new state: as asked for, two a core of this machine, or eight."""
+    """The number of state partitions of a new state: as asked for, one a core of this machine, or eight."""
     text = conf.get(PARTITIONS_CONF)
     if text is None:
         local = _LOCAL_MASTER.fullmatch(master or "")
         if local is None:
             return _PARTITIONS_ON_A_CLUSTER
         cores = (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
-        return max(2, 2 * cores)
+        return max(2, cores)
     if not text.isdigit() or not 1 <= int(text) <= 2**15:
         raise SubmissionError(
             f"--conf {PARTITIONS_CONF}={text} is not a number of partitions", todo="give 1 to 32768", code="SUBMIT_CONF"

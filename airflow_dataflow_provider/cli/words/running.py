@@ -55,7 +55,7 @@ def epoch(pipeline: Pipeline) -> list[str]:
         "had nearly as many keys and windows as rows it does not combine them: that would not pay."
     )
     shuffle = (
-        f"Shuffle: what is left goes to the state partition of its key (as many as the state was made with: two a "
+        f"Shuffle: what is left goes to the state partition of its key (as many as the state was made with: one a "
         f"core of a local master, eight on a cluster, or --conf {PARTITIONS_CONF}=N)."
     )
     kernel = (
