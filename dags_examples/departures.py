@@ -13,14 +13,14 @@ from airflow_dataflow_provider import (
     Pipeline,
     Repeat,
     SequenceOf,
-)  # fmt: skip
+)
 
 FLIGHTS = os.environ.get("DEPARTURES_FLIGHTS", Path(__file__).parents[1] / "build/demo/flights")
 
 departures = (
     Pipeline(
         "departures",
-        Files(f"{FLIGHTS}/*.parquet", event_time="scheduled", arrival_time="departed", max_files_per_epoch=96),
+        Files(f"{FLIGHTS}/*.parquet", event_time="scheduled", arrival_time="departed", max_files_per_epoch=32),
     )
     .group_by_key_and_window(
         key="origin",

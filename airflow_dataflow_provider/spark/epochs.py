@@ -6,7 +6,7 @@ plan and goes on where it stood: with the clock that was planned, and with the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +22,10 @@ from airflow_dataflow_provider.spark.delays import Observation
 from airflow_dataflow_provider.spark.frames import from_blob
 from airflow_dataflow_provider.spark.map_side import EXPIRED_FOLDER, REJECTED_FOLDER, MapSide, Report
 from airflow_dataflow_provider.spark.reduce_side import Reduced, ReduceSide
-from airflow_dataflow_provider.spark.splits import Split, packed
 from airflow_dataflow_provider.spark.state import Chain
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.progress.identity import PipelineIdentity
@@ -88,7 +87,7 @@ class Epochs:
 
     # Epochs
 
-    def data(self, splits: Sequence[Split], batch: int) -> None:
+    def data(self, listing: DataFrame, batch: int) -> None:
         """An epoch over one batch of Spark's; a batch that was handed out before is finished, or passed over."""
         plan = self._run.log.plan_for_batch(batch)
         if plan is None:
@@ -97,7 +96,7 @@ class Epochs:
             plan = self._plan("data", Clock(now, self._told), batch=batch)
         elif plan.epoch < self._next:
             return
-        self._finish(plan, splits)
+        self._finish(plan, listing)
 
     def clock(self, *, idle: bool) -> bool:
         """An epoch without elements, if the clock has moved far enough for it to say anything.
@@ -122,7 +121,7 @@ class Epochs:
         clock = Clock(self._run.now(), END_OF_INPUT)
         self._finish(self._plan("end_of_input", clock, details={"told": self._told.to_json()}), None)
 
-    def interval(self, splits: Sequence[Split], interval: tuple[Micros, Micros]) -> None:
+    def interval(self, listing: DataFrame, interval: tuple[Micros, Micros]) -> None:
         """One epoch that recomputes the windows whose end lies in ``(from, to]`` and replaces what stood there.
 
         Raises:
@@ -136,13 +135,13 @@ class Epochs:
                 todo="run the pipeline in micro-batch or streaming mode first, then the interval again",
                 code="STATE_EPOCH_OPEN",
             )
-        self._finish(self._plan("interval", Clock(self._run.now(), END_OF_INPUT), interval=interval), splits)
+        self._finish(self._plan("interval", Clock(self._run.now(), END_OF_INPUT), interval=interval), listing)
 
-    def resume(self, splits_now: Callable[[], Sequence[Split]]) -> None:
+    def resume(self, listing_now: Callable[[], DataFrame]) -> None:
         """Finish what the driver before this one had planned, unless Spark has to hand its batch out again."""
         plan = self._run.log.open_plan()
         if plan is not None and (plan.kind != "data" or self._run.log.prepared(plan.epoch) is not None):
-            self._finish(plan, splits_now() if plan.kind == "interval" else None)
+            self._finish(plan, listing_now() if plan.kind == "interval" else None)
 
     def sweep(self) -> None:
         """Remove state files that nothing stands on any more; only between epochs."""
@@ -196,12 +195,12 @@ class Epochs:
         )
         return run.log.plan(plan)
 
-    def _finish(self, plan: EpochPlan, splits: Sequence[Split] | None) -> None:
+    def _finish(self, plan: EpochPlan, listing: DataFrame | None) -> None:
         """Take a planned epoch to its commit, from wherever it stands."""
         run = self._run
         prepared = run.log.prepared(plan.epoch)
         if prepared is None:
-            result = self._execute(plan, splits)
+            result = self._execute(plan, listing)
             for folder in (state.FOLDER, EXPIRED_FOLDER, REJECTED_FOLDER):
                 run.store.sync(f"{folder}/{plan.epoch:012d}")
             run.panes.sync()
@@ -246,14 +245,14 @@ class Epochs:
         told = plan.details.get("told")
         return plan.clock.watermarks if told is None else WatermarkCurve.from_json(told)
 
-    def _execute(self, plan: EpochPlan, splits: Sequence[Split] | None) -> dict[str, Any]:
+    def _execute(self, plan: EpochPlan, listing: DataFrame | None) -> dict[str, Any]:
         """Run the epoch on Spark; the answer is all that its commit needs, as JSON."""
         run, clock = self._run, plan.clock
         horizon = MIN_TIME if plan.kind == "interval" else self._published(plan).at(100)
         report, chains, few, files = Report(), dict(self._chains), [], {}
         panes = written = folded = 0
         workers: dict[str, str] = {}
-        for reports, answer, panes_here in self._job(plan, splits, horizon):
+        for reports, answer, panes_here in self._job(plan, listing, horizon):
             for document in reports:
                 report.add(document, run.pipeline.source.watermark.horizons)
             partition = int(answer["partition"])
@@ -286,7 +285,7 @@ class Epochs:
             "clock_processing_time": iso(clock.processing_time),
         }
 
-    def _job(self, plan: EpochPlan, splits: Sequence[Split] | None, horizon: Micros) -> list[Reduced]:
+    def _job(self, plan: EpochPlan, listing: DataFrame | None, horizon: Micros) -> list[Reduced]:
         """Two stages on Spark, or one where there are no elements, or none where there is nothing to do at all.
 
         They are RDDs of Python tuples, not data frames: a row here is a file or a packed blob, and planning a query
@@ -300,7 +299,7 @@ class Epochs:
             run.pipeline, run.schema, run.store.url, run.panes.url, plan.epoch, None if stateless else self._chains,
             self._expired_until, plan.clock, horizon, combining,
         )  # fmt: skip
-        if not splits:
+        if listing is None:
             if not self._due(plan.clock, horizon):
                 return []
             return context.parallelize(range(partitions), partitions).mapPartitionsWithIndex(reduce_side.tick).collect()
@@ -308,8 +307,7 @@ class Epochs:
             run.pipeline, run.schema, partitions, run.store.url, plan.epoch, plan.clock.processing_time, horizon,
             combining, plan.interval,
         )  # fmt: skip
-        tasks = packed(splits, context.defaultParallelism)
-        mapped = context.parallelize(tasks, len(tasks)).mapPartitions(map_side.run_task)
+        mapped = listing.rdd.mapPartitions(map_side.run_task)
         return mapped.partitionBy(partitions, int).mapPartitionsWithIndex(reduce_side.run_task).collect()
 
     def _due(self, clock: Clock, horizon: Micros) -> bool:

@@ -11,6 +11,7 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,10 +26,11 @@ from airflow_dataflow_provider.spark.frames import to_blob, write_parquet
 from airflow_dataflow_provider.spark.hashing import partition_of
 from airflow_dataflow_provider.spark.kernel.kernel import END, START, Kernel, kernel_for, window_end, window_start
 from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, Schema, read
-from airflow_dataflow_provider.spark.splits import Split
 from airflow_dataflow_provider.spark.worker import settle
 
 if TYPE_CHECKING:
+    from pyspark.sql import Row
+
     from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.model.time import Micros
 
@@ -72,21 +74,20 @@ class MapSide:
     def _kernel(self) -> Kernel:
         return kernel_for(self.pipeline.grouping, self.schema)
 
-    def run_task(self, tasks: Iterable[list[Split]]) -> Iterator[Shuffled]:
-        """The splits of one task in; what goes to each state partition, and the task's report, out."""
+    def run_task(self, listed: Iterable[Row]) -> Iterator[Shuffled]:
+        """The files of one task in (``path``, ``length``); what goes to each partition, and the task's report, out."""
         settle()
         report = Report()
-        for splits in tasks:
-            chunk: list[str] = []
-            size = 0
-            for split in splits:
-                chunk.append(split.path)
-                size += split.length
-                if size >= _CHUNK_BYTES:
-                    yield from self._send(chunk, report)
-                    chunk, size = [], 0
-            if chunk:
+        chunk: list[str] = []
+        size = 0
+        for file in sorted(listed, key=itemgetter("path")):
+            chunk.append(file["path"])
+            size += file["length"]
+            if size >= _CHUNK_BYTES:
                 yield from self._send(chunk, report)
+                chunk, size = [], 0
+        if chunk:
+            yield from self._send(chunk, report)
         if report.files:
             yield 0, (REPORT, json.dumps(report.to_json()).encode())
 

@@ -16,7 +16,6 @@ from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.progress import requests
 from airflow_dataflow_provider.spark.epochs import Epochs, Run
 from airflow_dataflow_provider.spark.source_files import paths_as_they_come, paths_now
-from airflow_dataflow_provider.spark.splits import Split, splits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +63,7 @@ class Runner:
             DataflowError: whatever ended the run before its time.
         """
         try:
-            self._epochs.resume(self._splits_now)
+            self._epochs.resume(self._listing_now)
             self._run_in(mode, interval)
         except Exception as error:
             told = None if isinstance(error, DataflowError) else _told_by_worker(str(error))
@@ -75,7 +74,7 @@ class Runner:
     def _run_in(self, mode: RuntimeMode, interval: tuple[Micros, Micros] | None) -> None:
         match mode:
             case RuntimeMode.BATCH if interval is not None:
-                self._epochs.interval(self._splits_now(), interval)
+                self._epochs.interval(self._listing_now(), interval)
             case RuntimeMode.BATCH:
                 self._backlog(limit=None)
                 self._epochs.end_of_input()
@@ -159,15 +158,15 @@ class Runner:
                 code="STATE_CHECKPOINT_LOST",
             )
 
-    def _splits_now(self) -> list[Split]:
-        return splits_of(paths_now(self._run.spark, self._source))
+    def _listing_now(self) -> DataFrame:
+        return paths_now(self._run.spark, self._source)
 
     def _on_batch(self, paths: DataFrame, batch: int) -> None:
         """Spark's call for each of its batches, on a thread of its own."""
         with self._lock:
             try:
                 self._heart_check()
-                self._epochs.data(splits_of(paths), batch)
+                self._epochs.data(paths, batch)
                 self._busy_since_tick = True
             except BaseException as error:
                 self._failure = error

@@ -1,4 +1,4 @@
-"""Splits: packed by size, the same way each time; whatever their names are, they are read."""
+"""Files as Spark lists them: whatever their names are, each is read once."""
 
 from __future__ import annotations
 
@@ -6,31 +6,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from airflow_dataflow_provider import AtWatermark, Count, Files, FixedWindows, Pipeline, Repeat, RuntimeMode
 from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.spark.splits import Split, packed
 from airflow_dataflow_provider.spark.submit import Submission, run
 from tests.spark.events import events
-
-_LENGTHS = st.lists(st.integers(0, 300 * 2**20), max_size=40)
-
-
-@given(lengths=_LENGTHS, parallelism=st.integers(1, 8))
-def test_every_split_is_in_one_task_and_no_task_has_much_more_than_another(
-    lengths: list[int], parallelism: int
-) -> None:
-    splits = [Split(f"/{number}", length) for number, length in enumerate(lengths)]
-    tasks = packed(splits, parallelism)
-    assert sorted(split for task in tasks for split in task) == sorted(splits)
-    assert all(tasks)
-    assert len(tasks) >= min(len(splits), parallelism)
-    sizes = [sum(split.length for split in task) for task in tasks]
-    if sizes:
-        assert max(sizes) - min(sizes) <= max(lengths)
-    assert packed(splits[::-1], parallelism) == tasks
 
 
 @pytest.mark.spark
