@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -47,6 +48,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")
+    # Its connections say good-bye while Python shuts down, to a stream that pytest has closed.
+    logging.getLogger("py4j").setLevel(logging.WARNING)
     yield session
     session.stop()
     os.environ.clear()
