@@ -12,11 +12,13 @@ from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 class Clock:
     """Processing time and watermarks, fixed before an epoch's elements are looked at.
 
-    A replayed epoch reads the clock it had the first time, so every pane is the same again.
+    A replayed epoch reads the clock it had the first time, so every pane is the same again. ``signals`` are the names
+    of those that were raised since the epoch before.
     """
 
     processing_time: Micros
     watermarks: WatermarkCurve
+    signals: frozenset[str] = frozenset()
 
     @property
     def watermark(self) -> Micros:

@@ -24,7 +24,20 @@ class Combiner(ABC):
 
     column: str | None
 
-    def value_of(self, row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a column's value is any type
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The input columns that it reads."""
+        return () if self.column is None else (self.column,)
+
+    def retractable(self) -> Combiner:
+        """A combiner with the same result that can also undo."""
+        return self
+
+    def uncombine(self, accumulator: Accumulator, value: Any) -> Accumulator:
+        """Without one value."""
+        raise NotImplementedError
+
+    def value_of(self, row: Mapping[str, Any], event_time: int = 0) -> Any:  # noqa: ANN401 - a column's value is any type
         """What this combiner reads of a row; None is skipped."""
         return True if self.column is None else row.get(self.column)
 

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from airflow_dataflow_provider.model.time import Micros
-from airflow_dataflow_provider.model.windows import Window
+from airflow_dataflow_provider.model.time import MIN_TIME, Micros
+from airflow_dataflow_provider.model.windows.window import Key, Window
 
-Key = tuple[Any, ...]
-"""The values of the key columns, in the order in which the grouping names them."""
+__all__ = ["Element", "Key", "Pane", "PaneTiming"]
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One row of the input: its columns, when it happened, and when the source saw it."""
+    """One row of the input: its columns, when it happened, and when the source saw it.
+
+    ``window`` is there where windows were assigned before the grouping: the one of them that this copy of the element
+    is in. A retraction takes back an element that came before, with the same row and times; only panes of a grouping
+    that retracts become such elements.
+    """
 
     row: Mapping[str, Any]
     event_time: Micros
     arrival_time: Micros
+    window: Window | None = None
+    is_retraction: bool = False
 
 
 class PaneTiming(StrEnum):
@@ -41,7 +47,8 @@ class Pane:
     """One result for a key and window.
 
     ``completeness`` is the share of the window's events, 0 to 1, that the watermark curve claimed at firing;
-    ``watermark`` is ``W_100`` then. A retraction takes back exactly ``values``.
+    ``watermark`` is ``W_100`` then. A retraction takes back exactly ``values``. ``timestamp`` is the event time that
+    the result has as an element of a following grouping (see :class:`~airflow_dataflow_provider.model.grouping.OutputTime`).
     """
 
     key: Key
@@ -55,3 +62,4 @@ class Pane:
     watermark: Micros
     completeness: float
     processing_time: Micros
+    timestamp: Micros = field(default=MIN_TIME, compare=False)

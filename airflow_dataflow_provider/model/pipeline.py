@@ -7,18 +7,22 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from airflow_dataflow_provider.model import proofs
 from airflow_dataflow_provider.model.combiners import Combiner
 from airflow_dataflow_provider.model.errors import DefinitionError
-from airflow_dataflow_provider.model.refinement import ACCUMULATING, Refinement
+from airflow_dataflow_provider.model.grouping import END_OF_WINDOW, Grouping, OutputTime
+from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo
+from airflow_dataflow_provider.model.proofs import Risk
+from airflow_dataflow_provider.model.refinement import ACCUMULATING, ACCUMULATING_AND_RETRACTING, DISCARDING, Refinement
 from airflow_dataflow_provider.model.sinks import PaneLog, Sink
 from airflow_dataflow_provider.model.sources import Source
-from airflow_dataflow_provider.model.time import Duration, Micros, duration, duration_text
+from airflow_dataflow_provider.model.time import Duration, Micros, duration
 from airflow_dataflow_provider.model.triggers import AtWatermark, Repeat, Trigger
 from airflow_dataflow_provider.model.watermarks import DEFAULT_PERCENTILES
-from airflow_dataflow_provider.model.windows import WindowStrategy
+from airflow_dataflow_provider.model.windows import GlobalWindows, WindowStrategy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 RESERVED_COLUMNS = (
     "window_start", "window_end", "pane_timing", "pane_index", "pane_is_first", "pane_is_last", "pane_is_retraction",
@@ -27,46 +31,6 @@ RESERVED_COLUMNS = (
 """What the pane log adds to the key and the aggregates."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Grouping:
-    """One ``GroupByKeyAndWindow`` with its combiners: what, where, when and how.
-
-    Attributes:
-        key: the key columns.
-        window: where in event time.
-        trigger: when in processing time.
-        refinement: how panes of one window relate.
-        allowed_lateness: how long after its end, by ``W_100``, a window still takes elements; microseconds.
-        aggregates: output names with their combiners.
-    """
-
-    key: tuple[str, ...]
-    window: WindowStrategy
-    trigger: Trigger
-    refinement: Refinement
-    allowed_lateness: Micros
-    aggregates: tuple[tuple[str, Combiner], ...]
-
-    @property
-    def combiners(self) -> dict[str, Combiner]:
-        """The aggregates by output name."""
-        return dict(self.aggregates)
-
-    def input_columns(self) -> tuple[str, ...]:
-        """The columns of the input that the grouping reads, each once."""
-        values = (combiner.column for combiner in self.combiners.values() if combiner.column is not None)
-        return tuple(dict.fromkeys((*self.key, *values)))
-
-    def __repr__(self) -> str:
-        key = repr(self.key[0]) if len(self.key) == 1 else repr(self.key)
-        aggregates = ", ".join(f"{name}={combiner!r}" for name, combiner in self.combiners.items())
-        return (
-            f".group_by_key_and_window(key={key}, window={self.window!r}, trigger={self.trigger!r}, "
-            f"refinement={self.refinement!r}, allowed_lateness={duration_text(self.allowed_lateness)!r})"
-            f".combine({aggregates})"
-        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -85,6 +49,8 @@ class Pipeline:
     source: Source
     groupings: tuple[Grouping, ...] = ()
     sinks: tuple[Sink, ...] = ()
+    pending: tuple[ParDo, ...] = ()
+    """What is done to each element before the next grouping."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -101,20 +67,65 @@ class Pipeline:
                 code="DEFINITION_SOURCE",
             )
 
-    def group_by_key_and_window(
+    def par_do(self, step: ParDo) -> Pipeline:
+        """Do something to each element before it is grouped; after a grouping, to each of its results.
+
+        Raises:
+            DefinitionError: ``DEFINITION_PAR_DO``.
+        """
+        if not isinstance(step, ParDo) or self.sinks:
+            raise DefinitionError(
+                f"par_do({step!r}) comes after write()" if self.sinks else f"{step!r} is not a ParDo",
+                todo='write .par_do(SparkColumns(hours="delay / 60")), Vectorised(function) or PerElement(function, ...)',
+                code="DEFINITION_PAR_DO",
+            )
+        return replace(self, pending=(*self.pending, step))
+
+    def assign_windows(self, window: WindowStrategy) -> Pipeline:
+        """Give elements their windows here; the next grouping takes them as they are.
+
+        Raises:
+            DefinitionError: ``DEFINITION_WINDOW``.
+        """
+        if any(isinstance(step, AssignWindows) for step in self.pending):
+            raise DefinitionError("windows are assigned already", code="DEFINITION_WINDOW")
+        return self.par_do(AssignWindows(window))
+
+    def group_by_key_and_window(  # noqa: PLR0913 - the model's questions, by name
         self,
         *,
         key: str | Sequence[str],
-        window: WindowStrategy,
+        window: WindowStrategy | None = None,
         trigger: Trigger = Repeat(AtWatermark()),  # noqa: B008 - a frozen value
         refinement: Refinement = ACCUMULATING,
         allowed_lateness: Duration = 0,
+        output_time: OutputTime = END_OF_WINDOW,
+        accept: Collection[Risk | str] = (),
     ) -> Grouped:
         """Group by key columns and windows; say with :meth:`Grouped.combine` what is computed of each group.
+
+        After a first grouping this groups its results, whose columns are its key, its aggregates, ``window_start`` and
+        ``window_end``.
+
+        Args:
+            key: the key columns.
+            window: where in event time; leave it out where :meth:`assign_windows` came before.
+            trigger: when in processing time.
+            refinement: how panes of one window relate.
+            allowed_lateness: how long after its end a window still takes elements.
+            output_time: the event time of a result in the next grouping.
+            accept: risks that are known and wanted (:class:`~airflow_dataflow_provider.model.proofs.Risk`).
 
         Raises:
             DefinitionError: for anything that is not a key, window, trigger, refinement or lateness.
         """
+        if self.sinks:
+            raise DefinitionError(
+                f"pipeline {self.name!r} groups after it writes",
+                why="a sink takes the panes of the last grouping",
+                todo="call write(...) last",
+                code="DEFINITION_GROUPINGS",
+            )
         keys = (key,) if isinstance(key, str) else tuple(key)
         if not keys or not all(isinstance(column, str) and column for column in keys) or len({*keys}) < len(keys):
             raise DefinitionError(
@@ -122,8 +133,17 @@ class Pipeline:
                 todo='write key="user" or key=("user", "site")',
                 code="DEFINITION_KEY",
             )
+        assigned = next((step.window for step in self.pending if isinstance(step, AssignWindows)), None)
+        if assigned is not None and window is not None:
+            raise DefinitionError(
+                f"window={window!r}, but assign_windows({assigned!r}) came before",
+                todo="give the windows in one place",
+                code="DEFINITION_WINDOW",
+            )
+        window = window or assigned
         for name, value, kind in (
             ("window", window, WindowStrategy), ("trigger", trigger, Trigger), ("refinement", refinement, Refinement),
+            ("output_time", output_time, OutputTime),
         ):  # fmt: skip
             if not isinstance(value, kind):
                 raise DefinitionError(
@@ -134,14 +154,9 @@ class Pipeline:
         lateness = duration(allowed_lateness, what="allowed_lateness")
         if lateness < 0:
             raise DefinitionError(f"allowed_lateness={allowed_lateness!r} is negative", code="DEFINITION_LATENESS")
-        if self.groupings:
-            raise DefinitionError(
-                f"pipeline {self.name!r} has a grouping already",
-                why="several groupings in a row are not supported yet",
-                todo="write the first one's panes to a sink and read them with a second pipeline",
-                code="DEFINITION_GROUPINGS",
-            )
-        return Grouped(self, keys, window, trigger, refinement, lateness)
+        return Grouped(
+            self, keys, window, trigger, refinement, lateness, output_time, _risks(accept)  # type: ignore[arg-type]
+        )  # fmt: skip
 
     def write(self, sink: Sink) -> Pipeline:
         """Send the panes of the last grouping to a sink.
@@ -151,7 +166,7 @@ class Pipeline:
         """
         if not isinstance(sink, Sink):
             raise DefinitionError(f"{sink!r} is not a sink", todo="write for example PaneLog()", code="DEFINITION_SINK")
-        if not self.groupings:
+        if not self.groupings or self.pending:
             raise DefinitionError(
                 f"pipeline {self.name!r} writes before it groups",
                 why="a sink takes panes, and only a grouping makes panes",
@@ -160,11 +175,12 @@ class Pipeline:
             )
         if self.sinks:
             raise DefinitionError(f"pipeline {self.name!r} has a sink already", code="DEFINITION_SINK")
+        proofs.refuse(Risk.NEEDS_RETRACTION, proofs.needs_retraction(self.grouping, sink), self.grouping)
         return replace(self, sinks=(*self.sinks, sink))
 
     @property
     def grouping(self) -> Grouping:
-        """The grouping.
+        """The last grouping: the one whose panes are published.
 
         Raises:
             DefinitionError: ``DEFINITION_INCOMPLETE`` where there is none yet.
@@ -187,23 +203,23 @@ class Pipeline:
         asked = {p for grouping in self.groupings for p in grouping.trigger.percentiles()}
         return tuple(sorted({*map(float, DEFAULT_PERCENTILES), *asked}))
 
-    def input_columns(self) -> tuple[str, ...]:
-        """Every input column that is read, each once: the times, the key, the values."""
-        return tuple(dict.fromkeys((*self.source.columns(), *self.grouping.input_columns())))
+    def input_columns(self, available: Sequence[str] = ()) -> tuple[str, ...]:
+        """Every column of the source that is read, each once: the times, then what the first grouping needs.
+
+        Args:
+            available: the source's columns, for a pipeline that reads all of them.
+        """
+        self.grouping  # noqa: B018 - it says what is missing
+        reads = self.groupings[0].reads()
+        return tuple(dict.fromkeys((*self.source.columns(), *(available if reads is None else reads))))
 
     def shape(self) -> dict[str, str]:
         """The parts of the definition that stand in the state, as code; a state follows no change of them."""
-        grouping = self.grouping
-        return {
-            "source": repr(self.source.identity()),
-            "key": repr(grouping.key),
-            "window": repr(grouping.window),
-            "trigger": repr(grouping.trigger),
-            "refinement": repr(grouping.refinement),
-            "allowed_lateness": duration_text(grouping.allowed_lateness),
-            "combiners": ", ".join(f"{name}={combiner!r}" for name, combiner in grouping.combiners.items()),
-            "sink": repr(self.pane_log),
-        }
+        self.grouping  # noqa: B018
+        parts = {"source": repr(self.source.identity())}
+        for number, grouping in enumerate(self.groupings, 1):
+            parts |= {name if number == 1 else f"{name} {number}": code for name, code in grouping.shape().items()}
+        return {**parts, "sink": repr(self.pane_log)}
 
     def fingerprint(self) -> str:
         """A short hash of name and shape: equal fingerprints, equal pipelines."""
@@ -225,6 +241,8 @@ class Grouped:
     trigger: Trigger
     refinement: Refinement
     allowed_lateness: Micros
+    output_time: OutputTime
+    accept: frozenset[Risk]
 
     def combine(self, **combiners: Combiner) -> Pipeline:
         """Compute these aggregates of each key and window, by output name.
@@ -253,7 +271,60 @@ class Grouped:
                 todo=f"choose a name that does not start with '_' and is none of {', '.join(sorted(taken))}",
                 code="DEFINITION_COMBINER",
             )
+        before = self.pipeline
         grouping = Grouping(
-            self.key, self.window, self.trigger, self.refinement, self.allowed_lateness, tuple(combiners.items())
+            self.key, self.window, self.trigger, self.refinement, self.allowed_lateness, tuple(combiners.items()),
+            before.pending, self.output_time, self.accept,
+        )  # fmt: skip
+        proofs.check(grouping)
+        if before.groupings:
+            _check_follows(before.groupings[-1], grouping)
+        return replace(before, groupings=(*before.groupings, grouping), pending=())
+
+
+def _risks(accept: Collection[Risk | str]) -> frozenset[Risk]:
+    try:
+        return frozenset(Risk(risk) for risk in ((accept,) if isinstance(accept, str) else accept))
+    except (ValueError, TypeError):
+        raise DefinitionError(
+            f"accept={accept!r} does not name risks",
+            todo=f"choose from {', '.join(Risk)}",
+            code="DEFINITION_RISK",
+        ) from None
+
+
+def _check_follows(first: Grouping, second: Grouping) -> None:
+    """Refuse a second grouping that would be wrong about the first one's changes of mind.
+
+    Raises:
+        DefinitionError: ``DEFINITION_GROUPINGS``.
+    """
+    if not proofs.fires_once(first):
+        if first.refinement is DISCARDING:
+            reason = "a window of the first grouping can have several panes, and the next one would count each of them"
+            proofs.refuse(Risk.NEEDS_RETRACTION, reason, first)
+        elif second.refinement is not ACCUMULATING_AND_RETRACTING:
+            reason = "results before it are taken back, so a window can become empty, and only a retraction can say so"
+            proofs.refuse(Risk.NEEDS_RETRACTION, reason, second)
+        if second.window.merges:
+            raise DefinitionError(
+                f"{second.window!r} cannot group results that may be taken back",
+                why="windows that have merged are not split again when the element between them is gone",
+                todo="let the first grouping fire once (Repeat(AtWatermark()), no allowed lateness), or use fixed windows",
+                code="DEFINITION_GROUPINGS",
+            )
+    if isinstance(first.window, GlobalWindows) and first.output_time is END_OF_WINDOW:
+        raise DefinitionError(
+            "a result of the global window has no event time for the next grouping",
+            why="its window has no end",
+            todo="choose output_time=LATEST or EARLIEST in the first grouping",
+            code="DEFINITION_GROUPINGS",
         )
-        return replace(self.pipeline, groupings=(*self.pipeline.groupings, grouping))
+    missing = second.reads()
+    unknown = [] if missing is None else [name for name in missing if name not in first.output_columns]
+    if unknown:
+        raise DefinitionError(
+            f"the second grouping reads {unknown[0]!r}, which the first one does not give",
+            todo=f"it gives {', '.join(first.output_columns)}",
+            code="DEFINITION_GROUPINGS",
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import PurePosixPath
 from zoneinfo import ZoneInfo
 
@@ -58,12 +59,28 @@ class DelayWatermark:
         return f"DelayWatermark({', '.join(parts)})"
 
 
+class IngressTime(Enum):
+    """The event time of elements that have none of their own; prints as the constant's name."""
+
+    INGRESS_TIME = "ingress-time"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+INGRESS_TIME = IngressTime.INGRESS_TIME
+"""``event_time=INGRESS_TIME``: an element happened when the source saw it (paper, section 1.2: windows of processing time).
+
+With an ``arrival_time`` column that is what the column says; without one it is the processing time of the epoch that
+reads the element, and the watermark is perfect: it is the processing time."""
+
+
 class Source(ABC):
     """Where elements come from. ``event_time`` names the column that says when each one happened."""
 
     __slots__ = ()
 
-    event_time: str
+    event_time: str | IngressTime
     arrival_time: str | None
     watermark: DelayWatermark
 
@@ -78,7 +95,12 @@ class Source(ABC):
 
     def columns(self) -> tuple[str, ...]:
         """The columns that the engine itself reads: the times."""
-        return (self.event_time,) if self.arrival_time is None else (self.event_time, self.arrival_time)
+        return tuple(column for column in (self.event_time, self.arrival_time) if isinstance(column, str))
+
+    @property
+    def has_perfect_watermark(self) -> bool:
+        """Whether event time is processing time, so that no element can be late."""
+        return self.event_time is INGRESS_TIME and self.arrival_time is None
 
 
 FORMATS = ("parquet", "csv")
@@ -93,9 +115,8 @@ class Files(Source):
 
     Args:
         path: a folder or glob, on any file system that Spark reads.
-        event_time: the column that says when an element happened: a timestamp with a time zone, or ISO 8601 text with
-        an
-            offset. Rows where it is null or unreadable go to the rejected output.
+        event_time: the column that says when an element happened: a timestamp with a time zone, or ISO 8601 text with an
+            offset. Rows where it is null or unreadable go to the rejected output. Or :data:`INGRESS_TIME`.
         arrival_time: the column that says when the source saw the element; without one it is the processing time of the
             epoch that reads it.
         format: ``parquet`` or ``csv`` (with a header); by default from the path's ending.
@@ -107,7 +128,7 @@ class Files(Source):
     """
 
     path: str
-    event_time: str
+    event_time: str | IngressTime
     arrival_time: str | None = None
     format: str = ""
     time_zone: str | None = None
@@ -117,9 +138,14 @@ class Files(Source):
     max_rejected_share: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("path", "event_time"):
-            if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                raise DefinitionError(f"Files needs a {name}, got {getattr(self, name)!r}", code="DEFINITION_SOURCE")
+        if not isinstance(self.path, str) or not self.path:
+            raise DefinitionError(f"Files needs a path, got {self.path!r}", code="DEFINITION_SOURCE")
+        if not isinstance(self.event_time, str | IngressTime) or not self.event_time:
+            raise DefinitionError(
+                f"Files needs an event_time, got {self.event_time!r}",
+                todo='name a column, or say event_time=INGRESS_TIME: "it happened when it arrived"',
+                code="DEFINITION_SOURCE",
+            )
         if not self.format:
             object.__setattr__(self, "format", PurePosixPath(self.path).suffix.lstrip(".").lower() or "parquet")
         if self.format not in FORMATS:

@@ -17,7 +17,7 @@ from airflow_dataflow_provider.model.combiners import Combiner, Count, Max, Mean
 from airflow_dataflow_provider.model.errors import SubmissionError
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.model.pipeline import Grouping
+    from airflow_dataflow_provider.model.grouping import Grouping
 
 
 @dataclass(frozen=True, slots=True)

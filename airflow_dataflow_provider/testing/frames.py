@@ -12,7 +12,7 @@ from airflow_dataflow_provider.model.windows import GLOBAL_WINDOW, Window
 if TYPE_CHECKING:
     import polars as pl
 
-    from airflow_dataflow_provider.model.pipeline import Grouping
+    from airflow_dataflow_provider.model.grouping import Grouping
 
 
 def panes_of(frame: pl.DataFrame, grouping: Grouping) -> list[Pane]:

@@ -19,6 +19,7 @@ from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.combiners import Combiner, Count, Max, Mean, Min, Sum
 from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.pipeline import Pipeline
+from airflow_dataflow_provider.model.proofs import Risk
 from airflow_dataflow_provider.model.refinement import Refinement
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_datetime, to_micros
@@ -107,7 +108,7 @@ def pipelines(
 
 
 def _pipeline(aggregates: list[Combiner], **parts: Any) -> Pipeline:  # noqa: ANN401 - the grouping checks its parts
-    grouped = Pipeline("generated", Files("events/*.parquet", event_time="happened")).group_by_key_and_window(**parts)
+    grouped = Pipeline("generated", Files("events/*.parquet", event_time="happened")).group_by_key_and_window(**parts, accept=tuple(Risk))
     return grouped.combine(**{f"aggregate_{number}": combiner for number, combiner in enumerate(aggregates)})
 
 

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 from airflow_dataflow_provider import (
     ACCUMULATING,
+    ACCUMULATING_AND_RETRACTING,
+    DISCARDING,
+    AtCount,
+    AtPeriod,
     AtWatermark,
     Files,
     FixedWindows,
@@ -13,6 +17,10 @@ from airflow_dataflow_provider import (
     Pipeline,
     Refinement,
     Repeat,
+    RepeatUntil,
+    Risk,
+    SequenceOf,
+    SessionWindows,
     Sum,
 )
 from airflow_dataflow_provider.model.triggers import Trigger
@@ -41,19 +49,25 @@ WATERMARKS = {
     "12:10:00": "12:10:00",
 }
 """The heuristic watermark: processing time, and where it stands from then on. It is ahead of the 9."""
+MINUTES = ("12:06:00", "12:07:00", "12:08:00", "12:09:00", "12:10:00")
+"""Moments at which nothing happens but that processing time goes on."""
 
 
 AGAIN_AND_AGAIN = Repeat(AtWatermark())
 
 
 def summing(
-    window: WindowStrategy, trigger: Trigger = AGAIN_AND_AGAIN, refinement: Refinement = ACCUMULATING
+    window: WindowStrategy,
+    trigger: Trigger = AGAIN_AND_AGAIN,
+    refinement: Refinement = ACCUMULATING,
+    *,
+    accept: tuple[Risk, ...] = (),
 ) -> Pipeline:
     return (
         Pipeline("ten_points", Files("points/*.parquet", event_time="happened"))
         .group_by_key_and_window(
-            key="key", window=window, trigger=trigger, refinement=refinement, allowed_lateness="1h"
-        )
+            key="key", window=window, trigger=trigger, refinement=refinement, allowed_lateness="1h", accept=accept
+        )  # fmt: skip
         .combine(total=Sum("value"))
     )
 
@@ -74,10 +88,10 @@ def in_batches_of_a_minute(pipeline: Pipeline) -> TestStream:
 
 
 def as_a_stream(pipeline: Pipeline) -> TestStream:
-    """Every point and every step of the watermark at its own moment."""
+    """Every point, every step of the watermark and every full minute at its own moment."""
     stream = TestStream(pipeline)
     arrivals = {arrival: ("k", value, event_time) for value, event_time, arrival in POINTS}
-    for moment in sorted({*arrivals, *WATERMARKS}):
+    for moment in sorted({*arrivals, *WATERMARKS, *MINUTES}):
         stream = stream.advance_processing_time(moment)
         if moment in arrivals:
             stream = stream.add(arrivals[moment])
@@ -97,11 +111,12 @@ class Figure:
 
 
 def _fixed(
-    start: str, end: str, total: int, timing: str, index: int, *, at: str, watermark: str, last: bool = False
-) -> ExpectedPane:
+    start: str, end: str, total: int, timing: str, index: int, *, at: str, watermark: str, last: bool = False,
+    complete: bool = True,
+) -> ExpectedPane:  # fmt: skip
     return pane(
         "k", start, end, total=total, pane_timing=timing, pane_index=index, pane_is_first=index == 0,
-        processing_time=at, watermark=watermark, completeness=1.0, pane_is_last=last,
+        processing_time=at, watermark=watermark, completeness=float(complete), pane_is_last=last,
     )  # fmt: skip
 
 
@@ -112,10 +127,23 @@ def _of_all_time(total: int) -> ExpectedPane:
     )  # fmt: skip
 
 
+def _so_far(total: int, index: int, *, at: str) -> ExpectedPane:
+    return pane("k", None, None, total=total, pane_timing="EARLY", pane_index=index, processing_time=at)
+
+
+def _session(start: str, end: str, total: int, timing: str, *, at: str) -> ExpectedPane:
+    """A negative total is a retraction."""
+    return pane(
+        "k", start, end, total=abs(total), pane_timing=timing, pane_is_retraction=total < 0, processing_time=at
+    )  # fmt: skip
+
+
 TWO_MINUTES = FixedWindows("2m")
+EVERY_MINUTE = Repeat(AtPeriod("1m"))
+EARLY_AND_LATE = SequenceOf(RepeatUntil(AtPeriod("1m"), AtWatermark()), Repeat(AtWatermark()))
 
 FIGURES = (
-    Figure(6, in_one_batch(summing(GlobalWindows(), AtWatermark())), (_of_all_time(51),)),
+    Figure(6, in_one_batch(summing(GlobalWindows(), Repeat(AtWatermark()))), (_of_all_time(51),)),
     Figure(
         10,
         in_one_batch(summing(TWO_MINUTES)),
@@ -151,5 +179,55 @@ FIGURES = (
             _fixed("12:06", "12:08", 12, "ON_TIME", 0, at="12:09:30", watermark="12:08"),
         ),
     ),
+    Figure(
+        7,
+        as_a_stream(summing(GlobalWindows(), EVERY_MINUTE)),
+        tuple(_so_far(total, number, at=f"12:0{6 + number}") for number, total in enumerate((12, 22, 33, 51))),
+    ),
+    Figure(
+        8,
+        as_a_stream(summing(GlobalWindows(), EVERY_MINUTE, DISCARDING)),
+        tuple(_so_far(total, number, at=f"12:0{6 + number}") for number, total in enumerate((12, 10, 11, 18))),
+    ),
+    Figure(
+        9,
+        as_a_stream(summing(GlobalWindows(), Repeat(AtCount(2)), DISCARDING)),
+        tuple(_so_far(total, number, at=POINTS[2 * number + 1][2]) for number, total in enumerate((12, 7, 11, 12, 9))),
+    ),
+    Figure(
+        13,
+        as_a_stream(summing(TWO_MINUTES, EARLY_AND_LATE)),
+        (
+            _fixed("12:00", "12:02", 5, "EARLY", 0, at="12:06", watermark="-inf", complete=False),
+            _fixed("12:02", "12:04", 7, "EARLY", 0, at="12:06", watermark="-inf", complete=False),
+            _fixed("12:00", "12:02", 5, "ON_TIME", 1, at="12:06:05", watermark="12:02", complete=True),
+            _fixed("12:02", "12:04", 14, "EARLY", 1, at="12:07", watermark="12:02", complete=False),
+            _fixed("12:04", "12:06", 3, "EARLY", 0, at="12:07", watermark="12:02", complete=False),
+            _fixed("12:02", "12:04", 22, "ON_TIME", 2, at="12:07:30", watermark="12:04", complete=True),
+            _fixed("12:04", "12:06", 3, "ON_TIME", 1, at="12:07:40", watermark="12:06", complete=True),
+            _fixed("12:06", "12:08", 3, "EARLY", 0, at="12:08", watermark="12:06", complete=False),
+            _fixed("12:00", "12:02", 14, "LATE", 2, at="12:08:19", watermark="12:06", complete=True),
+            _fixed("12:06", "12:08", 12, "EARLY", 1, at="12:09", watermark="12:06", complete=False),
+            _fixed("12:06", "12:08", 12, "ON_TIME", 2, at="12:09:30", watermark="12:08", complete=True),
+        ),
+    ),
+    Figure(
+        14,
+        as_a_stream(summing(SessionWindows("1m"), EARLY_AND_LATE, ACCUMULATING_AND_RETRACTING)),
+        (
+            _session("12:00:26", "12:01:26", 5, "EARLY", at="12:06"),
+            _session("12:02:24", "12:03:24", 7, "EARLY", at="12:06"),
+            _session("12:03:39", "12:05:19", 10, "EARLY", at="12:07"),
+            _session("12:02:24", "12:03:24", -7, "ON_TIME", at="12:07:40"),
+            _session("12:03:39", "12:05:19", -10, "ON_TIME", at="12:07:40"),
+            _session("12:02:24", "12:05:19", 25, "ON_TIME", at="12:07:40"),
+            _session("12:06:39", "12:07:39", 3, "EARLY", at="12:08"),
+            _session("12:00:26", "12:01:26", -5, "LATE", at="12:08:19"),
+            _session("12:02:24", "12:05:19", -25, "LATE", at="12:08:19"),
+            _session("12:00:26", "12:05:19", 39, "LATE", at="12:08:19"),
+            _session("12:06:39", "12:07:39", -3, "EARLY", at="12:09"),
+            _session("12:06:39", "12:08:46", 12, "EARLY", at="12:09"),
+        ),
+    ),
 )
-"""Those that the triggers of today can draw."""
+"""All nine answers."""

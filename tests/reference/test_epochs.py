@@ -20,6 +20,7 @@ from airflow_dataflow_provider import (
     Pipeline,
     Refinement,
     Repeat,
+    Risk,
     SequenceOf,
     Sum,
     Window,
@@ -38,7 +39,7 @@ SPECULATING = SequenceOf(AtWatermark(97), Repeat(AtWatermark()))
 
 
 def summing(**changed: Any) -> Pipeline:
-    grouping = {"key": "key", "window": FixedWindows("1m"), "allowed_lateness": "1m", **changed}
+    grouping = {"key": "key", "window": FixedWindows("1m"), "allowed_lateness": "1m", "accept": tuple(Risk), **changed}
     source = Files("events/*.parquet", event_time="happened")
     return Pipeline("p", source).group_by_key_and_window(**grouping).combine(total=Sum("value"))
 

@@ -14,10 +14,11 @@ from airflow_dataflow_provider import (
     AtWatermark,
     Refinement,
     Repeat,
+    Risk,
     SequenceOf,
     Window,
 )
-from airflow_dataflow_provider.model.elements import Pane
+from airflow_dataflow_provider.model.elements import Key, Pane
 from airflow_dataflow_provider.model.time import Micros, duration, to_datetime
 from airflow_dataflow_provider.model.windows import WindowStrategy
 from airflow_dataflow_provider.reference.interpreter import Counts, interpret
@@ -33,9 +34,9 @@ class Sessions(WindowStrategy):
     """A user's own strategy: windows that last until nothing has come for a gap."""
 
     gap: Micros
-    aligned = False
+    merges = True
 
-    def assign(self, event_time: Micros) -> tuple[Window]:
+    def assign(self, event_time: Micros, key: Key = (), row: object = None) -> tuple[Window]:
         return (Window(event_time, event_time + self.gap),)
 
     def merge(self, windows: Iterable[Window]) -> Sequence[tuple[Window, frozenset[Window]]]:
@@ -158,7 +159,7 @@ def test_a_retraction_says_how_complete_its_own_window_was_claimed_to_be() -> No
 
 def test_a_session_made_of_one_whose_trigger_has_finished_and_one_whose_has_not_fires_again() -> None:
     stream = (
-        TestStream(summing(SESSIONS, AtWatermark(50), ACCUMULATING_AND_RETRACTING))
+        TestStream(summing(SESSIONS, AtWatermark(50), ACCUMULATING_AND_RETRACTING, accept=(Risk.MAY_LOSE_DATA,)))
         .add(("k", 1, "12:00:00"), ("k", 2, "12:01:30"))
         .advance_watermark("12:01", percentile=50)  # fires the first, not the second
         .add(("k", 4, "12:00:45"))  # joins them
@@ -196,9 +197,9 @@ ARRIVALS = st.lists(st.tuples(st.sampled_from("ab"), st.integers(-9, 9), event_t
 def with_a_pane_for_every_change(
     refinement: Refinement, arrivals: Sequence[tuple[str, int, Micros]], cuts: Sequence[bool]
 ) -> list[Pane]:
-    stream = TestStream(summing(SESSIONS, Repeat(AtWatermark(50)), refinement)).advance_watermark(
-        "13:00", percentile=50
-    )
+    stream = TestStream(
+        summing(SESSIONS, Repeat(AtWatermark(50)), refinement, accept=(Risk.NEEDS_RETRACTION,))
+    ).advance_watermark("13:00", percentile=50)
     for (key, value, time), cut in zip(arrivals, cuts, strict=True):
         stream = stream.add({"key": key, "value": value, "happened": to_datetime(time)})
         if cut:

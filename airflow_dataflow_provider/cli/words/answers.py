@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from airflow_dataflow_provider.cli.words.triggers import mark, trigger_words
 from airflow_dataflow_provider.model.combiners import Combiner, Count, Max, Mean, Min, Sum
-from airflow_dataflow_provider.model.pipeline import Grouping, Pipeline
+from airflow_dataflow_provider.model.grouping import Grouping
+from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.refinement import Refinement
 from airflow_dataflow_provider.model.time import Micros, duration_text, iso, to_micros
 from airflow_dataflow_provider.model.windows import FixedWindows, GlobalWindows

@@ -26,7 +26,7 @@ from airflow_dataflow_provider.spark.aggregates import Aggregates
 from airflow_dataflow_provider.spark.kernel.triggers import Mask, Percentiles, Times, Wake, Windows, compile_trigger
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.model.pipeline import Grouping
+    from airflow_dataflow_provider.model.grouping import Grouping
     from airflow_dataflow_provider.model.time import Micros
 
 START, END = "_start", "_end"

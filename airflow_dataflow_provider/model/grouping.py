@@ -1,0 +1,137 @@
+"""One ``GroupByKeyAndWindow`` with its combiners: what, where, when and how (Dataflow Model, section 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from airflow_dataflow_provider.model.combiners import Combiner
+from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo
+from airflow_dataflow_provider.model.refinement import Refinement
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, duration_text
+from airflow_dataflow_provider.model.triggers import Trigger
+from airflow_dataflow_provider.model.windows import WindowStrategy, expired_until
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.proofs import Risk
+
+
+class OutputTime(Enum):
+    """The event time that a result has as an element of the next grouping; prints as the constant's name."""
+
+    END_OF_WINDOW = "end-of-window"
+    """The last instant of its window, one microsecond before the end."""
+    EARLIEST = "earliest"
+    """The event time of its earliest element. It holds the next grouping's watermark back for longer."""
+    LATEST = "latest"
+    """The event time of its latest element."""
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+END_OF_WINDOW = OutputTime.END_OF_WINDOW
+EARLIEST = OutputTime.EARLIEST
+LATEST = OutputTime.LATEST
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Grouping:
+    """What is computed of each key and window, and when it is published.
+
+    Attributes:
+        key: the key columns.
+        window: where in event time.
+        trigger: when in processing time.
+        refinement: how panes of one window relate.
+        allowed_lateness: how long after its end, by ``W_100``, a window still takes elements; microseconds.
+        aggregates: output names with their combiners.
+        par_dos: what is done to each element before.
+        output_time: the event time of a result in the next grouping.
+        accept: the risks that the user knows of and wants (see :mod:`airflow_dataflow_provider.model.proofs`).
+    """
+
+    key: tuple[str, ...]
+    window: WindowStrategy
+    trigger: Trigger
+    refinement: Refinement
+    allowed_lateness: Micros
+    aggregates: tuple[tuple[str, Combiner], ...]
+    par_dos: tuple[ParDo, ...] = ()
+    output_time: OutputTime = END_OF_WINDOW
+    accept: frozenset[Risk] = frozenset()
+
+    @property
+    def combiners(self) -> dict[str, Combiner]:
+        """The aggregates by output name."""
+        return dict(self.aggregates)
+
+    @property
+    def assigns_windows_early(self) -> bool:
+        """Whether elements have their windows before they come to the grouping."""
+        return any(isinstance(step, AssignWindows) for step in self.par_dos)
+
+    @property
+    def output_columns(self) -> tuple[str, ...]:
+        """The columns of a result as an element of the next grouping."""
+        return (*self.key, *self.combiners, "window_start", "window_end")
+
+    def input_columns(self) -> tuple[str, ...]:
+        """The columns that the grouping itself looks at, each once."""
+        values = (name for combiner in self.combiners.values() for name in combiner.columns)
+        placing = () if self.assigns_windows_early else self.window.columns
+        return tuple(dict.fromkeys((*self.key, *values, *self.trigger.columns(), *placing)))
+
+    def reads(self) -> tuple[str, ...] | None:
+        """The columns that must come in, for the ParDos and the grouping together; None: all that there are."""
+        wanted: tuple[str, ...] | None = self.input_columns()
+        for step in reversed(self.par_dos):
+            if not isinstance(step, AssignWindows):
+                wanted = step.reads
+            elif wanted is not None:
+                wanted = tuple(dict.fromkeys((*wanted, *step.window.columns)))
+        return wanted
+
+    def shape(self) -> dict[str, str]:
+        """The parts of the definition that stand in the state, as code."""
+        parts = {
+            "key": repr(self.key),
+            "window": repr(self.window),
+            "trigger": repr(self.trigger),
+            "refinement": repr(self.refinement),
+            "allowed_lateness": duration_text(self.allowed_lateness),
+            "combiners": ", ".join(f"{name}={combiner!r}" for name, combiner in self.combiners.items()),
+        }
+        if self.par_dos:
+            parts["par_do"] = ", ".join(map(repr, self.par_dos))
+        if self.output_time is not END_OF_WINDOW:
+            parts["output_time"] = repr(self.output_time)
+        return parts
+
+    def __repr__(self) -> str:
+        key = repr(self.key[0]) if len(self.key) == 1 else repr(self.key)
+        aggregates = ", ".join(f"{name}={combiner!r}" for name, combiner in self.combiners.items())
+        before = "".join(
+            f".assign_windows({step.window!r})" if isinstance(step, AssignWindows) else f".par_do({step!r})"
+            for step in self.par_dos
+        )
+        window = "" if self.assigns_windows_early else f", window={self.window!r}"
+        output_time = "" if self.output_time is END_OF_WINDOW else f", output_time={self.output_time!r}"
+        accept = f", accept=({', '.join(map(repr, sorted(self.accept)))},)" if self.accept else ""
+        return (
+            f"{before}.group_by_key_and_window(key={key}{window}, trigger={self.trigger!r}, "
+            f"refinement={self.refinement!r}, allowed_lateness={duration_text(self.allowed_lateness)!r}"
+            f"{output_time}{accept}).combine({aggregates})"
+        )
+
+
+def earliest_output(grouping: Grouping, horizon: Micros) -> Micros:
+    """The least output time of any window that can still open, when windows expire by this horizon.
+
+    An open window may have an earlier one.
+    """
+    border = expired_until(horizon, grouping.allowed_lateness)
+    if grouping.output_time is END_OF_WINDOW or border in (MIN_TIME, MAX_TIME):
+        return border
+    return MIN_TIME if grouping.window.longest is None else border - grouping.window.longest

@@ -1,0 +1,164 @@
+"""What can be proven about a plan before it runs: it may lose data, may never fire, or needs retractions.
+
+Each proof answers None, or the reason; a plan with a reason is refused, with the way out, unless the user accepts the
+:class:`Risk` by name where the plan is written.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from airflow_dataflow_provider.model.errors import DefinitionError
+from airflow_dataflow_provider.model.refinement import ACCUMULATING, ACCUMULATING_AND_RETRACTING
+from airflow_dataflow_provider.model.triggers import AtWatermark, Repeat, RepeatUntil, SequenceOf, Trigger
+from airflow_dataflow_provider.model.windows import GlobalWindows
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.grouping import Grouping
+    from airflow_dataflow_provider.model.sinks import Sink
+
+
+class Risk(StrEnum):
+    """What a plan may do that its user has to know of; ``accept=`` names those that are wanted."""
+
+    MAY_LOSE_DATA = "may-lose-data"
+    """Elements after the last firing are published only when their window expires, and never if it has no end."""
+    MAY_NEVER_FIRE = "may-never-fire"
+    """A window may wait for ever for its pane."""
+    NEEDS_RETRACTION = "needs-retraction"
+    """Readers keep results that do not hold any more, or add up what must not be added."""
+
+    def __repr__(self) -> str:
+        return f"Risk.{self.name}"
+
+
+def may_lose_data(grouping: Grouping) -> str | None:
+    """Why elements could come after the last firing of a window that still takes them, or None.
+
+    The ordinary watermark is the end of a window that allows no lateness, so nothing can come after it; but a window
+    without end outlives the end of a batch's input, and the next run may bring more.
+    """
+    reason = grouping.trigger.may_lose_data()
+    if reason is None or isinstance(grouping.window, GlobalWindows):
+        return reason
+    return None if grouping.allowed_lateness == 0 and _ends_at_watermark(grouping.trigger) else reason
+
+
+def _ends_at_watermark(trigger: Trigger) -> bool:
+    """Whether the last firing is that of the ordinary watermark, so that only late elements come after it."""
+    match trigger:
+        case AtWatermark(percentile=100):
+            return True
+        case RepeatUntil(until=last) | SequenceOf(triggers=(*_, last)):
+            return _ends_at_watermark(last)
+    return False
+
+
+def may_never_fire(grouping: Grouping) -> str | None:
+    """Why a window could stay without a pane for ever although elements came, or None.
+
+    Windows that end are published when they expire at the latest. That only the end of input completes a window without
+    end is known where the input ends (see :func:`never_fires_in_a_stream`).
+    """
+    stuck = _without_a_turn(grouping.trigger)
+    if stuck is not None:
+        return f"{stuck!r} never has its turn: the trigger before it in the sequence never finishes"
+    if not isinstance(grouping.window, GlobalWindows) or _waits_for_the_end(grouping.trigger):
+        return None
+    return grouping.trigger.may_never_fire()
+
+
+def never_fires_in_a_stream(grouping: Grouping) -> str | None:
+    """Why a run that does not end with its input would never publish, or None."""
+    if isinstance(grouping.window, GlobalWindows) and _waits_for_the_end(grouping.trigger):
+        return grouping.trigger.may_never_fire()
+    return None
+
+
+def _waits_for_the_end(trigger: Trigger) -> bool:
+    leaves = [node for node in trigger.walk() if not node.children()]
+    return trigger.may_never_fire() is not None and all(isinstance(leaf, AtWatermark) for leaf in leaves)
+
+
+def _without_a_turn(trigger: Trigger) -> Trigger | None:
+    for node in trigger.walk():
+        if isinstance(node, SequenceOf):
+            for before, after in zip(node.triggers, node.triggers[1:], strict=False):
+                if _never_finishes(before):
+                    return after
+    return None
+
+
+def _never_finishes(trigger: Trigger) -> bool:
+    return isinstance(trigger, Repeat) or (isinstance(trigger, SequenceOf) and _never_finishes(trigger.triggers[-1]))
+
+
+def fires_once(grouping: Grouping) -> bool:
+    """Whether a window has at most one pane: by its trigger's only firing, or by none before it expires."""
+    if grouping.allowed_lateness:
+        return False
+    trigger = grouping.trigger.trigger if isinstance(grouping.trigger, Repeat) else grouping.trigger
+    return trigger == AtWatermark()
+
+
+def retracts(grouping: Grouping, *, is_last: bool) -> bool:
+    """Whether the panes of a grouping take back those that they replace.
+
+    Those of an accumulating grouping before the last do: the next grouping counts elements, it overwrites nothing.
+    """
+    refinement = grouping.refinement
+    return refinement is ACCUMULATING_AND_RETRACTING or (refinement is ACCUMULATING and not is_last)
+
+
+def needs_retraction(grouping: Grouping, sink: Sink | None = None) -> str | None:
+    """Why readers need retractions and do not get them, or None.
+
+    Args:
+        grouping: the last one.
+        sink: what its panes are written to; None: only what the grouping itself says.
+    """
+    retracts = grouping.refinement is ACCUMULATING_AND_RETRACTING
+    if grouping.window.merges and not retracts and not fires_once(grouping):
+        return (
+            "windows that merge after they were published leave results of windows that are no more, and only a "
+            "retraction takes those back"
+        )
+    if sink is not None and retracts and not sink.takes_retractions:
+        return f"{sink!r} does not understand retractions"
+    return None
+
+
+_WAY_OUT = {
+    Risk.MAY_LOSE_DATA: "let it go on: Repeat({trigger}), or SequenceOf({trigger}, Repeat(AtWatermark()))",
+    Risk.MAY_NEVER_FIRE: "add a trigger that has to fire: AnyOf({trigger}, AtPeriod('1h')), or give the windows an end",
+    Risk.NEEDS_RETRACTION: "use refinement=ACCUMULATING_AND_RETRACTING and a sink that takes retractions, or let each "
+    "window fire once: Repeat(AtWatermark()) and no allowed lateness",
+}
+
+
+def refuse(risk: Risk, reason: str | None, grouping: Grouping) -> None:
+    """Refuse a plan for a reason, unless the risk is accepted.
+
+    Raises:
+        DefinitionError: ``DEFINITION_MAY_LOSE_DATA``, ``DEFINITION_MAY_NEVER_FIRE``, ``DEFINITION_NEEDS_RETRACTION``.
+    """
+    if reason is None or risk in grouping.accept:
+        return
+    raise DefinitionError(
+        f"this plan {risk.value.replace('-', ' ')}: {reason}",
+        why="a wrong or missing result would only show later, in somebody's figures",
+        todo=f"{_WAY_OUT[risk].format(trigger=grouping.trigger)}; or accept it by name: accept=({risk!r},)",
+        code=f"DEFINITION_{risk.name}",
+    )
+
+
+def check(grouping: Grouping) -> None:
+    """Every proof about one grouping.
+
+    Raises:
+        DefinitionError: see :func:`refuse`.
+    """
+    refuse(Risk.MAY_LOSE_DATA, may_lose_data(grouping), grouping)
+    refuse(Risk.MAY_NEVER_FIRE, may_never_fire(grouping), grouping)
+    refuse(Risk.NEEDS_RETRACTION, needs_retraction(grouping), grouping)

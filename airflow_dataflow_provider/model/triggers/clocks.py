@@ -1,0 +1,175 @@
+"""Triggers that look at clocks: the watermark, processing time, epochs, signals. They are asked at epoch boundaries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from airflow_dataflow_provider.model.errors import DefinitionError
+from airflow_dataflow_provider.model.time import Duration, Micros, duration, duration_text
+from airflow_dataflow_provider.model.triggers.trigger import Situation, Trigger
+from airflow_dataflow_provider.model.watermarks import percentile as checked_percentile
+from airflow_dataflow_provider.model.watermarks import percentile_text
+
+
+class ClockTrigger(Trigger):
+    """A leaf that looks at the epoch's clock, remembers nothing, and finishes with its firing."""
+
+    __slots__ = ()
+
+    def initial(self) -> None:
+        """Nothing to remember."""
+
+    def should_fire(self, state: None, now: Situation) -> bool:  # noqa: ARG002
+        """At a boundary, when :meth:`is_due`."""
+        return now.at_boundary and self.is_due(now)
+
+    def is_due(self, now: Situation) -> bool:
+        """What the clock says."""
+        raise NotImplementedError
+
+    def on_fire(self, state: None, now: Situation) -> tuple[None, bool]:  # noqa: ARG002
+        """Once is all."""
+        return None, True
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AtWatermark(ClockTrigger):
+    """When the watermark of a percentile reaches the end of the window; finishes there.
+
+    The first time it is due even if nothing came since the last pane (that pane says: this is complete). Where the
+    watermark had already passed at the last pane, it is due as soon as something new has come.
+    """
+
+    percentile: float
+
+    def __init__(self, percentile: float = 100) -> None:
+        object.__setattr__(self, "percentile", checked_percentile(percentile, what="AtWatermark percentile"))
+
+    def is_due(self, now: Situation) -> bool:
+        """``W_p >= end``, and this is news."""
+        complete = now.clock.watermarks.at(self.percentile) >= now.window.end
+        return complete and (now.fresh or self.percentile not in now.passed)
+
+    def may_never_fire(self) -> str:
+        """No watermark passes the end of time before the end of input."""
+        return f"{self!r} waits for the end of a window that has none, and that comes only with the end of input"
+
+    def percentiles(self) -> frozenset[float]:
+        """The one."""
+        return frozenset({self.percentile})
+
+    def __repr__(self) -> str:
+        return "AtWatermark()" if self.percentile == 100 else f"AtWatermark({percentile_text(self.percentile)})"
+
+
+def _positive(value: Duration, what: str) -> Micros:
+    length = duration(value, what=what)
+    if length <= 0:
+        raise DefinitionError(
+            f"{what}={value!r} is not positive", todo='give a length such as "1m"', code="DEFINITION_TRIGGER"
+        )
+    return length
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AtPeriod(ClockTrigger):
+    """On the ticks of processing time, every multiple of ``period`` since the epoch, if something new has come.
+
+    It is due once a tick lies between the arrival of the pane's first element and the clock (arrival < tick <= clock).
+    """
+
+    period: Micros
+
+    def __init__(self, period: Duration) -> None:
+        object.__setattr__(self, "period", _positive(period, "AtPeriod period"))
+
+    def is_due(self, now: Situation) -> bool:
+        """A tick has passed since the first new element arrived."""
+        first = now.first_arrival
+        return first is not None and now.clock.processing_time // self.period > first // self.period
+
+    def __repr__(self) -> str:
+        return f"AtPeriod({duration_text(self.period)!r})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AfterDelay(ClockTrigger):
+    """When the pane's first element arrived so long ago, in processing time."""
+
+    delay: Micros
+
+    def __init__(self, delay: Duration) -> None:
+        object.__setattr__(self, "delay", _positive(delay, "AfterDelay delay"))
+
+    def is_due(self, now: Situation) -> bool:
+        """The clock has reached the first new element's arrival plus the delay."""
+        return now.first_arrival is not None and now.clock.processing_time >= now.first_arrival + self.delay
+
+    def __repr__(self) -> str:
+        return f"AfterDelay({duration_text(self.delay)!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class AtEpoch(ClockTrigger):
+    """At the boundary of every epoch that brought something new: as early as the engine can."""
+
+    def is_due(self, now: Situation) -> bool:
+        """Something new has come."""
+        return now.fresh
+
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AtSignal(Trigger):
+    """When a signal of this name has been raised from outside: by a DAG, a call, or a file.
+
+    A signal is heard by every window that has something new when it is raised, at the boundary of the epoch that takes
+    note of it; windows with nothing new, and those that open later, do not hear it. The state says whether it was
+    heard.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise DefinitionError(
+                f"AtSignal name {self.name!r} cannot be used",
+                why="it stands in file names and on command lines",
+                todo="start with a letter; use letters, digits, '_', '-' and '.'",
+                code="DEFINITION_TRIGGER",
+            )
+
+    def initial(self) -> bool:
+        """Not heard yet."""
+        return False
+
+    def on_clock(self, state: bool, now: Situation) -> bool:
+        """Heard, if something new is there."""
+        return state or (self.name in now.clock.signals and now.fresh)
+
+    def on_merge(self, states: Sequence[bool], now: Situation) -> bool:  # noqa: ARG002
+        """Heard by one of them is heard."""
+        return any(states)
+
+    def should_fire(self, state: bool, now: Situation) -> bool:
+        """Heard, and something new is there (it may have been published meanwhile)."""
+        return now.at_boundary and state and now.fresh
+
+    def on_fire(self, state: bool, now: Situation) -> tuple[bool, bool]:  # noqa: ARG002
+        """Once is all."""
+        return False, True
+
+    def may_never_fire(self) -> str:
+        """It is not ours to say when a signal comes."""
+        return f"{self!r} waits for a signal that nobody has to raise"
+
+    def signals(self) -> frozenset[str]:
+        """The one."""
+        return frozenset({self.name})
+
+    def __repr__(self) -> str:
+        return f"AtSignal({self.name!r})"

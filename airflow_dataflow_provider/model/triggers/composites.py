@@ -1,0 +1,307 @@
+"""Composite triggers. The state of each is made of its children's; they nest to any depth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from airflow_dataflow_provider.model.elements import Element
+from airflow_dataflow_provider.model.triggers.trigger import Situation, Trigger, TriggerState, check_triggers
+
+States = tuple[TriggerState, ...]
+
+
+class Composite(Trigger):
+    """A trigger made of others."""
+
+    __slots__ = ()
+
+    @property
+    def looks_at_elements(self) -> bool:  # type: ignore[override]  # a composite's answer is its children's
+        """Where one of its children does."""
+        return any(child.looks_at_elements for child in self.children())
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Repeat(Composite):
+    """The inner trigger again and again; never finishes."""
+
+    trigger: Trigger
+
+    def __post_init__(self) -> None:
+        check_triggers("Repeat", [self.trigger])
+
+    def initial(self) -> TriggerState:
+        """The inner trigger's."""
+        return self.trigger.initial()
+
+    def on_element(self, state: TriggerState, element: Element, now: Situation) -> TriggerState:
+        """The inner trigger's."""
+        return self.trigger.on_element(state, element, now)
+
+    def on_clock(self, state: TriggerState, now: Situation) -> TriggerState:
+        """The inner trigger's."""
+        return self.trigger.on_clock(state, now)
+
+    def on_merge(self, states: Sequence[TriggerState], now: Situation) -> TriggerState:
+        """The inner trigger's."""
+        return self.trigger.on_merge(states, now)
+
+    def should_fire(self, state: TriggerState, now: Situation) -> bool:
+        """The inner trigger's."""
+        return self.trigger.should_fire(state, now)
+
+    def on_fire(self, state: TriggerState, now: Situation) -> tuple[TriggerState, bool]:
+        """An inner trigger that has finished starts again."""
+        after, finished = self.trigger.on_fire(state, now)
+        return (self.trigger.reset(after) if finished else after), False
+
+    def may_lose_data(self) -> None:
+        """There is always another firing."""
+
+    def may_never_fire(self) -> str | None:
+        """Where the inner trigger may not."""
+        return self.trigger.may_never_fire()
+
+    def children(self) -> tuple[Trigger, ...]:
+        """The inner trigger."""
+        return (self.trigger,)
+
+    def __repr__(self) -> str:
+        return f"Repeat({self.trigger!r})"
+
+
+class _Parallel(Composite):
+    """Several triggers that all see everything; the state has one part each."""
+
+    __slots__ = ()
+
+    def initial(self) -> States:
+        """Each one's own."""
+        return tuple(child.initial() for child in self.children())
+
+    def on_element(self, state: States, element: Element, now: Situation) -> States:
+        """All of them see it."""
+        parts = zip(self.children(), state, strict=True)
+        return tuple(child.on_element(part, element, now) for child, part in parts)
+
+    def on_clock(self, state: States, now: Situation) -> States:
+        """All of them see it."""
+        return tuple(child.on_clock(part, now) for child, part in zip(self.children(), state, strict=True))
+
+    def on_merge(self, states: Sequence[States], now: Situation) -> States:
+        """Part by part."""
+        return tuple(
+            child.on_merge([state[index] for state in states], now) for index, child in enumerate(self.children())
+        )
+
+    def _due(self, state: States, now: Situation) -> list[bool]:
+        return [child.should_fire(part, now) for child, part in zip(self.children(), state, strict=True)]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RepeatUntil(_Parallel):
+    """The first trigger again and again, until the second is due: that is the last firing."""
+
+    trigger: Trigger
+    until: Trigger
+
+    def __post_init__(self) -> None:
+        check_triggers("RepeatUntil", [self.trigger, self.until])
+
+    def should_fire(self, state: States, now: Situation) -> bool:
+        """When either is due."""
+        return any(self._due(state, now))
+
+    def on_fire(self, state: States, now: Situation) -> tuple[States, bool]:
+        """Finished where the second one was due; otherwise the first starts again where it has finished."""
+        first, second = state
+        if self.until.should_fire(second, now):
+            return state, True
+        after, finished = self.trigger.on_fire(first, now)
+        return (self.trigger.reset(after) if finished else after, second), False
+
+    def may_never_fire(self) -> str | None:
+        """Where neither has to."""
+        reasons = [child.may_never_fire() for child in self.children()]
+        return None if None in reasons else reasons[0]
+
+    def children(self) -> tuple[Trigger, ...]:
+        """Both."""
+        return (self.trigger, self.until)
+
+    def __repr__(self) -> str:
+        return f"RepeatUntil({self.trigger!r}, {self.until!r})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AnyOf(_Parallel):
+    """When one of its triggers is due; finishes as soon as one of those has finished."""
+
+    triggers: tuple[Trigger, ...]
+
+    def __init__(self, *triggers: Trigger) -> None:
+        check_triggers("AnyOf", triggers)
+        object.__setattr__(self, "triggers", triggers)
+
+    def should_fire(self, state: States, now: Situation) -> bool:
+        """When one is."""
+        return any(self._due(state, now))
+
+    def on_fire(self, state: States, now: Situation) -> tuple[States, bool]:
+        """Those that are due take note; the others go on as they are."""
+        after, finished = [], False
+        for child, part, due in zip(self.triggers, state, self._due(state, now), strict=True):
+            if due:
+                part, ended = child.on_fire(part, now)  # noqa: PLW2901
+                finished |= ended
+            after.append(part)
+        return tuple(after), finished
+
+    def may_lose_data(self) -> str | None:
+        """Where one of them may finish."""
+        return next((reason for child in self.triggers if (reason := child.may_lose_data())), None)
+
+    def may_never_fire(self) -> str | None:
+        """Where none of them has to."""
+        reasons = [child.may_never_fire() for child in self.triggers]
+        return None if None in reasons else reasons[0]
+
+    def children(self) -> tuple[Trigger, ...]:
+        """All of them."""
+        return self.triggers
+
+    def __repr__(self) -> str:
+        return f"AnyOf({', '.join(map(repr, self.triggers))})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AllOf(_Parallel):
+    """When all of its triggers are due; those that have finished count as due. Finishes when all have.
+
+    The state is ``(finished, part)`` for each.
+    """
+
+    triggers: tuple[Trigger, ...]
+
+    def __init__(self, *triggers: Trigger) -> None:
+        check_triggers("AllOf", triggers)
+        object.__setattr__(self, "triggers", triggers)
+
+    def initial(self) -> States:
+        """None has finished."""
+        return tuple((False, child.initial()) for child in self.triggers)
+
+    def on_element(self, state: States, element: Element, now: Situation) -> States:
+        """Those that have not finished see it."""
+        parts = zip(self.triggers, state, strict=True)
+        return tuple((done, part if done else child.on_element(part, element, now)) for child, (done, part) in parts)
+
+    def on_clock(self, state: States, now: Situation) -> States:
+        """Those that have not finished see it."""
+        parts = zip(self.triggers, state, strict=True)
+        return tuple((done, part if done else child.on_clock(part, now)) for child, (done, part) in parts)
+
+    def on_merge(self, states: Sequence[States], now: Situation) -> States:
+        """Finished where it has in all of them; part by part among those that have not."""
+        merged: list[tuple[bool, TriggerState]] = []
+        for index, child in enumerate(self.triggers):
+            going = [state[index][1] for state in states if not state[index][0]]
+            merged.append((False, child.on_merge(going, now)) if going else states[0][index])
+        return tuple(merged)
+
+    def should_fire(self, state: States, now: Situation) -> bool:
+        """When none is missing, and at least one has not finished before."""
+        going = [
+            child.should_fire(part, now) for child, (done, part) in zip(self.triggers, state, strict=True) if not done
+        ]
+        return bool(going) and all(going)
+
+    def on_fire(self, state: States, now: Situation) -> tuple[States, bool]:
+        """All that have not finished take note."""
+        after: list[tuple[bool, TriggerState]] = []
+        for child, (done, part) in zip(self.triggers, state, strict=True):
+            if done:
+                after.append((done, part))
+            else:
+                noted, ended = child.on_fire(part, now)
+                after.append((ended, noted))
+        return tuple(after), all(done for done, _ in after)
+
+    def may_lose_data(self) -> str | None:
+        """Where all of them may finish."""
+        reasons = [child.may_lose_data() for child in self.triggers]
+        return None if None in reasons else reasons[0]
+
+    def may_never_fire(self) -> str | None:
+        """Where one of them may not."""
+        return next((reason for child in self.triggers if (reason := child.may_never_fire())), None)
+
+    def children(self) -> tuple[Trigger, ...]:
+        """All of them."""
+        return self.triggers
+
+    def __repr__(self) -> str:
+        return f"AllOf({', '.join(map(repr, self.triggers))})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SequenceOf(Composite):
+    """One trigger after the other; finishes with the last. The state is ``(position, state of that trigger)``."""
+
+    triggers: tuple[Trigger, ...]
+
+    def __init__(self, *triggers: Trigger) -> None:
+        check_triggers("SequenceOf", triggers)
+        object.__setattr__(self, "triggers", triggers)
+
+    def initial(self) -> tuple[int, TriggerState]:
+        """At the first trigger."""
+        return 0, self.triggers[0].initial()
+
+    def on_element(self, state: tuple[int, TriggerState], element: Element, now: Situation) -> tuple[int, TriggerState]:
+        """Only the trigger whose turn it is sees the element."""
+        at, inner = state
+        return (at, self.triggers[at].on_element(inner, element, now)) if at < len(self.triggers) else state
+
+    def on_clock(self, state: tuple[int, TriggerState], now: Situation) -> tuple[int, TriggerState]:
+        """Only the trigger whose turn it is sees the clock."""
+        at, inner = state
+        return (at, self.triggers[at].on_clock(inner, now)) if at < len(self.triggers) else state
+
+    def on_merge(self, states: Sequence[tuple[int, TriggerState]], now: Situation) -> tuple[int, TriggerState]:
+        """The window that has come least far decides, so that no firing is skipped."""
+        at = min(position for position, _ in states)
+        if at == len(self.triggers):
+            return at, None
+        return at, self.triggers[at].on_merge([inner for position, inner in states if position == at], now)
+
+    def should_fire(self, state: tuple[int, TriggerState], now: Situation) -> bool:
+        """When the trigger whose turn it is says so."""
+        at, inner = state
+        return at < len(self.triggers) and self.triggers[at].should_fire(inner, now)
+
+    def on_fire(self, state: tuple[int, TriggerState], now: Situation) -> tuple[tuple[int, TriggerState], bool]:
+        """On to the next trigger when this one has finished."""
+        at, inner = state
+        after, finished = self.triggers[at].on_fire(inner, now)
+        if not finished:
+            return (at, after), False
+        at += 1
+        return (at, self.triggers[at].initial() if at < len(self.triggers) else None), at == len(self.triggers)
+
+    def may_lose_data(self) -> str | None:
+        """What the last trigger answers; but where one never finishes, none after it ever has its turn."""
+        reasons = [trigger.may_lose_data() for trigger in self.triggers]
+        return None if None in reasons else reasons[-1]
+
+    def may_never_fire(self) -> str | None:
+        """Where the first has its turn and need not fire."""
+        return self.triggers[0].may_never_fire()
+
+    def children(self) -> tuple[Trigger, ...]:
+        """The triggers in their order."""
+        return self.triggers
+
+    def __repr__(self) -> str:
+        return f"SequenceOf({', '.join(map(repr, self.triggers))})"

@@ -1,0 +1,153 @@
+"""AtPattern: a regular sequence of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from airflow_dataflow_provider.model.elements import Element
+from airflow_dataflow_provider.model.errors import DefinitionError
+from airflow_dataflow_provider.model.predicates import Predicate, predicate
+from airflow_dataflow_provider.model.triggers.trigger import Situation, Trigger
+
+_LONGEST = 62
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Step:
+    """A part of a pattern: elements for which a predicate holds.
+
+    Attributes:
+        predicate: what holds for each of them.
+        optional: there may be none.
+        repeated: there may be several.
+    """
+
+    predicate: Predicate
+    optional: bool = False
+    repeated: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "predicate", predicate(self.predicate))
+
+    def __repr__(self) -> str:
+        match self.optional, self.repeated:
+            case False, False:
+                return repr(self.predicate)
+            case False, True:
+                return f"some({self.predicate!r})"
+            case True, False:
+                return f"maybe({self.predicate!r})"
+            case _:
+                return f"any_number({self.predicate!r})"
+
+
+def some(of: Predicate) -> Step:
+    """One element or more."""
+    return Step(of, repeated=True)
+
+
+def maybe(of: Predicate) -> Step:
+    """One element or none."""
+    return Step(of, optional=True)
+
+
+def any_number(of: Predicate) -> Step:
+    """None, one, or more."""
+    return Step(of, optional=True, repeated=True)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AtPattern(Trigger):
+    """With the element that completes a regular sequence within one key and window, in arrival order.
+
+    ``AtPattern(column("kind") == "view", some(column("kind") == "click"), column("kind") == "buy")``. A match may begin
+    with any element. The state is the set of steps that a match may have come to, as a bit mask: bit ``i`` says that a
+    match in progress has taken its last element at step ``i``; the bit above the last step says that one is complete.
+
+    Args:
+        steps: predicates, or steps made by :func:`some`, :func:`maybe` and :func:`any_number`; at most 62.
+        gaps: elements that fit no step may lie between those of a match (skip till next match); by default a match's
+            elements follow each other directly.
+    """
+
+    steps: tuple[Step, ...]
+    gaps: bool = False
+    looks_at_elements = True
+
+    def __init__(self, *steps: Step | Predicate, gaps: bool = False) -> None:
+        made = tuple(step if isinstance(step, Step) else Step(step) for step in steps)
+        if not made or len(made) > _LONGEST or all(step.optional for step in made):
+            raise DefinitionError(
+                f"AtPattern of {len(made)} steps is not a pattern",
+                why="it must have 1 to 62 steps, and one of them that an element has to take",
+                todo='write AtPattern(column("kind") == "view", column("kind") == "buy")',
+                code="DEFINITION_TRIGGER",
+            )
+        object.__setattr__(self, "steps", made)
+        object.__setattr__(self, "gaps", bool(gaps))
+
+    @property
+    def complete(self) -> int:
+        """The bit that says so."""
+        return 1 << len(self.steps)
+
+    def reaches(self, at: int) -> list[int]:
+        """The steps that the next element may take, for a match whose last element was taken at this step.
+
+        -1 stands for a match that has not begun; ``len(steps)`` among the answers says that it can be complete there.
+        """
+        found = [at] if at >= 0 and self.steps[at].repeated else []
+        for after in range(at + 1, len(self.steps) + 1):
+            found.append(after)
+            if after == len(self.steps) or not self.steps[after].optional:
+                break
+        return found
+
+    def advance(self, state: int, fits: Sequence[bool]) -> int:
+        """The state after one element; ``fits`` says of which steps the predicate holds for it."""
+        after = state & self.complete
+        for at in (-1, *(step for step in range(len(self.steps)) if state & (1 << step))):
+            for step in self.reaches(at):
+                if step < len(self.steps) and fits[step]:
+                    after |= 1 << step
+                    if len(self.steps) in self.reaches(step):
+                        after |= self.complete
+        if self.gaps:
+            after |= state
+        return after
+
+    def initial(self) -> int:
+        """No match has begun."""
+        return 0
+
+    def on_element(self, state: int, element: Element, now: Situation) -> int:  # noqa: ARG002
+        """Every match in progress goes on, ends, or falls away."""
+        return self.advance(state, [step.predicate.holds(element.row) for step in self.steps])
+
+    def on_merge(self, states: Sequence[int], now: Situation) -> int:  # noqa: ARG002
+        """What was in progress in any of them goes on."""
+        merged = 0
+        for state in states:
+            merged |= state
+        return merged
+
+    def should_fire(self, state: int, now: Situation) -> bool:  # noqa: ARG002
+        """A match is complete."""
+        return bool(state & self.complete)
+
+    def on_fire(self, state: int, now: Situation) -> tuple[int, bool]:  # noqa: ARG002
+        """Once is all; matches do not overlap."""
+        return 0, True
+
+    def may_never_fire(self) -> str:
+        """It depends on the data."""
+        return f"{self!r} waits for a sequence of elements that may never come"
+
+    def columns(self) -> tuple[str, ...]:
+        """What the predicates look at."""
+        return tuple(dict.fromkeys(name for step in self.steps for name in step.predicate.columns()))
+
+    def __repr__(self) -> str:
+        gaps = ", gaps=True" if self.gaps else ""
+        return f"AtPattern({', '.join(map(repr, self.steps))}{gaps})"

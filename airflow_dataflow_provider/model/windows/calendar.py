@@ -1,0 +1,128 @@
+"""Calendar windows: days, weeks, months and years as the clocks of a time zone have them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from airflow_dataflow_provider.model.errors import DefinitionError
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_datetime, to_micros
+from airflow_dataflow_provider.model.windows.strategy import NO_ROW, WindowStrategy
+from airflow_dataflow_provider.model.windows.window import Key, Window
+
+
+class CalendarUnit(StrEnum):
+    """The length of a calendar window."""
+
+    DAY = "day"
+    WEEK = "week"
+    """From Monday on (ISO 8601)."""
+    MONTH = "month"
+    YEAR = "year"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CalendarWindows(WindowStrategy):
+    """Days, weeks, months or years in a time zone: from local midnight to local midnight.
+
+    A day on which clocks change has 23 or 25 hours. Where clocks skip midnight, the day starts at the first instant
+    that it has; where midnight comes twice, at the first of the two.
+
+    Args:
+        unit: ``"day"``, ``"week"``, ``"month"`` or ``"year"``.
+        time_zone: an IANA name, e.g. ``"America/New_York"``.
+    """
+
+    unit: CalendarUnit
+    time_zone: str
+
+    def __init__(self, unit: CalendarUnit | str, time_zone: str = "UTC") -> None:
+        try:
+            object.__setattr__(self, "unit", CalendarUnit(unit))
+        except ValueError:
+            raise DefinitionError(
+                f"CalendarWindows unit={unit!r} is not one",
+                todo=f"choose one of {', '.join(CalendarUnit)}",
+                code="DEFINITION_WINDOW",
+            ) from None
+        try:
+            ZoneInfo(time_zone)
+        except (KeyError, ValueError, OSError, TypeError):
+            raise DefinitionError(
+                f"CalendarWindows time_zone={time_zone!r} is not a time zone",
+                todo='use an IANA name such as "Europe/Berlin"',
+                code="DEFINITION_WINDOW",
+            ) from None
+        object.__setattr__(self, "time_zone", time_zone)
+
+    @property
+    def longest(self) -> Micros:
+        """No unit is longer than a year."""
+        return 370 * 86_400_000_000
+
+    def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] = NO_ROW) -> tuple[Window]:  # noqa: ARG002
+        """The one window around the time."""
+        day = to_datetime(event_time).astimezone(ZoneInfo(self.time_zone)).date()
+        return (_window(self.unit, self.time_zone, day),)
+
+    def __repr__(self) -> str:
+        return f"CalendarWindows({self.unit.value!r}, {self.time_zone!r})"
+
+
+@lru_cache(maxsize=10_000)
+def _window(unit: CalendarUnit, time_zone: str, day: dt.date) -> Window:
+    first = _first_day(unit, day)
+    try:
+        after = _next(unit, first)
+    except OverflowError:
+        return Window(_midnight(time_zone, first), MAX_TIME)
+    return Window(_midnight(time_zone, first), _midnight(time_zone, after))
+
+
+def _first_day(unit: CalendarUnit, day: dt.date) -> dt.date:
+    match unit:
+        case CalendarUnit.DAY:
+            return day
+        case CalendarUnit.WEEK:
+            return day - dt.timedelta(days=day.weekday())
+        case CalendarUnit.MONTH:
+            return day.replace(day=1)
+        case CalendarUnit.YEAR:
+            return day.replace(month=1, day=1)
+
+
+def _next(unit: CalendarUnit, first: dt.date) -> dt.date:
+    match unit:
+        case CalendarUnit.DAY:
+            return first + dt.timedelta(days=1)
+        case CalendarUnit.WEEK:
+            return first + dt.timedelta(days=7)
+        case CalendarUnit.MONTH:
+            return (first + dt.timedelta(days=31)).replace(day=1)
+        case CalendarUnit.YEAR:
+            return _first_day(unit, first + dt.timedelta(days=366))
+
+
+def _midnight(time_zone: str, day: dt.date) -> Micros:
+    """The first instant of a local day."""
+    zone = ZoneInfo(time_zone)
+    local = dt.datetime.combine(day, dt.time(), tzinfo=zone)
+    instant = local.astimezone(dt.UTC)
+    if instant.astimezone(zone).replace(tzinfo=None) == local.replace(tzinfo=None):
+        return to_micros(instant)
+    # Clocks skip this midnight: reading it with the offset before the change lands past the gap, by as much as the gap
+    # has beyond midnight; the change itself is the first instant of the day.
+    before = to_micros(local.replace(fold=0).astimezone(dt.UTC)) - 86_400_000_000
+    low, high = before, to_micros(instant) + 86_400_000_000
+    while high - low > 1:
+        middle = (low + high) // 2
+        if to_datetime(middle).astimezone(zone).date() < day:
+            low = middle
+        else:
+            high = middle
+    return max(min(high, MAX_TIME), MIN_TIME)

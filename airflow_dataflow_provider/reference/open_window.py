@@ -1,0 +1,70 @@
+"""One open window of the reference interpreter, and the panes that it makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.combiners import Accumulator
+from airflow_dataflow_provider.model.elements import Key, Pane, PaneTiming
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros
+from airflow_dataflow_provider.model.triggers import Situation, TriggerState
+from airflow_dataflow_provider.model.windows import Window
+
+
+@dataclass(slots=True)
+class OpenWindow:
+    """What is kept for one key and window, from its first element until it expires.
+
+    ``finished``, ``first_arrival`` and ``passed`` are the trigger's (see :class:`Situation`), ``index`` counts the panes
+    published, ``standing`` is the pane that stands for the window, with those of windows that merged into it since,
+    ``elements`` counts elements less those taken back, ``earliest`` and ``latest`` are their event times.
+    """
+
+    key: Key
+    window: Window
+    accumulators: dict[str, Accumulator]
+    trigger: TriggerState
+    finished: bool = False
+    first_arrival: Micros | None = None
+    passed: frozenset[float] = frozenset()
+    index: int = 0
+    standing: tuple[Pane, ...] = ()
+    elements: int = 0
+    earliest: Micros = MAX_TIME
+    latest: Micros = MIN_TIME
+
+    @property
+    def fresh(self) -> bool:
+        """Whether elements have come since the last pane."""
+        return self.first_arrival is not None
+
+    def situation(self, clock: Clock, *, at_boundary: bool = True) -> Situation:
+        """What the trigger may look at."""
+        return Situation(clock, self.window, self.first_arrival, self.passed, at_boundary)
+
+    def place(self) -> tuple[Any, ...]:
+        """The order in which an epoch publishes: by window end, start, and key, nulls first."""
+        return self.window.end, self.window.start, tuple((value is not None, value) for value in self.key)
+
+
+def timing(state: OpenWindow, clock: Clock) -> PaneTiming:
+    """Where a pane of the window stands now."""
+    if clock.watermark < state.window.end:
+        return PaneTiming.EARLY
+    return PaneTiming.LATE if 100 in state.passed else PaneTiming.ON_TIME
+
+
+def retraction(stood: Pane, by: Pane, clock: Clock) -> Pane:
+    """Takes back exactly what stood, at the moment of the pane that replaces it."""
+    return replace(
+        stood,
+        timing=by.timing,
+        is_first=False,
+        is_last=False,
+        is_retraction=True,
+        watermark=by.watermark,
+        completeness=clock.watermarks.completeness(stood.window.end),
+        processing_time=by.processing_time,
+    )

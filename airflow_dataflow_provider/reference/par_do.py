@@ -1,0 +1,74 @@
+"""What a ``ParDo`` makes of elements, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from airflow_dataflow_provider.model.elements import Element
+from airflow_dataflow_provider.model.errors import SubmissionError
+from airflow_dataflow_provider.model.par_do import (
+    ARRIVAL_TIME,
+    EVENT_TIME,
+    AssignWindows,
+    ParDo,
+    PerElement,
+    SparkColumns,
+    Vectorised,
+)
+
+Evaluate = Callable[[SparkColumns, Sequence[Element]], Sequence[Element]]
+"""Asks Spark what its expressions make of some elements."""
+
+
+def apply(steps: Iterable[ParDo], elements: Sequence[Element], evaluate: Evaluate | None) -> Sequence[Element]:
+    """What is left of the elements after all steps, in their order.
+
+    Raises:
+        SubmissionError: ``ENGINE_PAR_DO`` for Spark's expressions where nobody can evaluate them.
+    """
+    for step in steps:
+        match step:
+            case AssignWindows(window=window):
+                elements = [
+                    replace(element, window=assigned)
+                    for element in elements
+                    for assigned in window.assign(element.event_time, (), element.row)
+                ]
+            case PerElement():
+                elements = [replace(element, row=row) for element in elements for row in step.results(element.row)]
+            case Vectorised():
+                elements = _vectorised(step, elements)
+            case SparkColumns() if evaluate is not None:
+                elements = evaluate(step, elements)
+            case _:
+                raise SubmissionError(
+                    f"the reference interpreter cannot evaluate {step!r}",
+                    why="only Spark knows what its expressions mean",
+                    todo="run it on a Spark engine, or give the interpreter a way to ask one",
+                    code="ENGINE_PAR_DO",
+                )
+    return elements
+
+
+def _vectorised(step: Vectorised, elements: Sequence[Element]) -> list[Element]:
+    """One call for each element: a function that mixes elements is seen to be none."""
+    import polars as pl
+
+    if not elements:
+        return []
+    times = {EVENT_TIME: pl.Int64, ARRIVAL_TIME: pl.Int64}
+    rows = [
+        {name: element.row.get(name) for name in (step.reads if step.reads is not None else element.row)}
+        | {EVENT_TIME: element.event_time, ARRIVAL_TIME: element.arrival_time}
+        for element in elements
+    ]
+    frame = pl.DataFrame(rows, schema_overrides=times, infer_schema_length=None)
+    found: list[Element] = []
+    for number, element in enumerate(elements):
+        one = frame[number : number + 1]
+        made = step.function(one.to_arrow()) if step.arrow else step.function(one)
+        for row in (pl.from_arrow(made) if step.arrow else made).iter_rows(named=True):
+            event_time, arrival_time = row.pop(EVENT_TIME), row.pop(ARRIVAL_TIME)
+            found.append(replace(element, row=row, event_time=event_time, arrival_time=arrival_time))
+    return found

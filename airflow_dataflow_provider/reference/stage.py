@@ -1,0 +1,259 @@
+"""One grouping: all its open windows, element by element.
+
+An epoch goes like this. Elements of windows that have expired are set aside. A grouping whose trigger looks at elements
+first publishes what the clock alone makes due. Then the elements are taken in arrival order, each into its window after
+that has merged with the key's others, and a trigger that looks at elements is asked after each. At the boundary every
+window is asked, and those that expire are published if they have anything new, and dropped.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.combiners import Accumulator
+from airflow_dataflow_provider.model.elements import Element, Key, Pane
+from airflow_dataflow_provider.model.grouping import EARLIEST, END_OF_WINDOW, Grouping, earliest_output
+from airflow_dataflow_provider.model.proofs import retracts
+from airflow_dataflow_provider.model.refinement import DISCARDING
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_datetime
+from airflow_dataflow_provider.model.watermarks import WatermarkCurve
+from airflow_dataflow_provider.model.windows import Window
+from airflow_dataflow_provider.reference.epoch import Epoch, ExpiredElement
+from airflow_dataflow_provider.reference.open_window import OpenWindow, retraction, timing
+
+Placed = tuple[Element, Key, Window]
+"""An element with its key and the window that it was assigned to."""
+
+
+class Stage:
+    """The windows of one grouping.
+
+    Args:
+        grouping: what, where, when and how.
+        before: the stage whose results are this one's elements, if there is one.
+        is_last: its panes are published; those of an accumulating stage before the last take back what they replace,
+            for the next grouping would otherwise count both.
+    """
+
+    def __init__(self, grouping: Grouping, before: Stage | None, *, is_last: bool = True) -> None:
+        self.grouping = grouping
+        self.retracts = retracts(grouping, is_last=is_last)
+        takes_back = before is not None and before.retracts
+        combiners = grouping.combiners.items()
+        self._combiners = {name: each.retractable() if takes_back else each for name, each in combiners}
+        self._percentiles = grouping.trigger.percentiles() | {100.0}
+        self._windows: defaultdict[Key, dict[Window, OpenWindow]] = defaultdict(dict)
+        self._held = WatermarkCurve.flat(MIN_TIME)
+        self._held_horizon: Micros = MIN_TIME
+        self.expired: list[ExpiredElement] = []
+        self.late = 0
+
+    # An epoch
+
+    def epoch(self, epoch: Epoch) -> list[Pane]:
+        """Every pane of the epoch, in the order of publication."""
+        placed = [placed for element in epoch.elements for placed in self._placed(element)]
+        panes: list[Pane] = []
+        if self.grouping.trigger.looks_at_elements and placed:
+            panes += self._boundary(epoch)
+        for element, key, window in self._without_expired(placed, epoch):
+            panes += self._take(element, key, window, epoch)
+        return panes + self._boundary(epoch)
+
+    def _placed(self, element: Element) -> Iterable[Placed]:
+        """``AssignWindows``."""
+        key = tuple(element.row.get(column) for column in self.grouping.key)
+        if element.window is not None:
+            return [(element, key, element.window)]
+        return [(element, key, window) for window in self.grouping.window.assign(element.event_time, key, element.row)]
+
+    def _without_expired(self, placed: Sequence[Placed], epoch: Epoch) -> list[Placed]:
+        """The elements whose window still takes them.
+
+        Where windows merge, an element is judged by the window that it becomes part of, all elements of the epoch taken
+        together: so the order within an epoch loses none.
+        """
+        assigned: defaultdict[Key, set[Window]] = defaultdict(set)
+        for _, key, window in placed:
+            assigned[key].add(window)
+        becomes: dict[tuple[Key, Window], Window] = {}
+        for key, windows in assigned.items():
+            for result, parts in self.grouping.window.merge({*self._windows[key], *windows}):
+                becomes |= {(key, part): result for part in parts}
+        taken: list[Placed] = []
+        for element, key, window in placed:
+            result = becomes[key, window]
+            if self._expires(result, epoch.horizon):
+                delay = element.arrival_time - element.event_time
+                self.expired.append(ExpiredElement(element, result, epoch.horizon, delay))
+            else:
+                self.late += result.end <= epoch.horizon
+                taken.append((element, key, window))
+        return taken
+
+    def _take(self, element: Element, key: Key, assigned: Window, epoch: Epoch) -> list[Pane]:
+        """Add an element to its window, after that has merged with the key's others."""
+        windows = self._windows[key]
+        merges = self.grouping.window.merge({*windows, assigned})
+        window = next(result for result, parts in merges if assigned in parts)
+        before = dict(windows)
+        windows.clear()
+        for result, parts in merges:
+            states = [before[part] for part in sorted(parts & set(before))]
+            if states or result == window:
+                windows[result] = self._merged(key, result, states, epoch)
+        state = windows[window]
+        self._add(state, element, epoch)
+        if self.grouping.trigger.looks_at_elements:
+            return self._fire_if_due(state, epoch, at_boundary=False)
+        return []
+
+    def _merged(self, key: Key, window: Window, parts: Sequence[OpenWindow], epoch: Epoch) -> OpenWindow:
+        """The open window that these become; made of none, it has just opened."""
+        if [part.window for part in parts] == [window]:
+            return parts[0]
+        trigger = self.grouping.trigger
+        merged = OpenWindow(key, window, self._nothing(), trigger.initial())
+        if not parts:
+            return merged
+        for part in parts:
+            for name, combiner in self._combiners.items():
+                merged.accumulators[name] = combiner.merge(merged.accumulators[name], part.accumulators[name])
+        arrivals = [part.first_arrival for part in parts if part.first_arrival is not None]
+        merged.first_arrival = min(arrivals, default=None)
+        merged.finished = all(part.finished for part in parts)
+        # A percentile that had passed the end of a part has passed the whole only if it is beyond its end, too.
+        merged.passed = frozenset(p for part in parts for p in part.passed) & self._passed(window, epoch.clock)
+        merged.index = max((part.index for part in parts if part.window == window), default=0)
+        merged.standing = tuple(pane for part in parts for pane in part.standing)
+        merged.earliest = min(part.earliest for part in parts)
+        merged.latest = max(part.latest for part in parts)
+        merged.elements = sum(part.elements for part in parts)
+        going = [part.trigger for part in parts if not part.finished] or [part.trigger for part in parts]
+        merged.trigger = trigger.on_merge(going, merged.situation(epoch.clock))
+        return merged
+
+    def _add(self, state: OpenWindow, element: Element, epoch: Epoch) -> None:
+        for name, combiner in self._combiners.items():
+            value = combiner.value_of(element.row, element.event_time)
+            if value is not None:
+                change = combiner.uncombine if element.is_retraction else combiner.add
+                state.accumulators[name] = change(state.accumulators[name], value)
+        state.elements += -1 if element.is_retraction else 1
+        state.earliest = min(state.earliest, element.event_time)
+        state.latest = max(state.latest, element.event_time)
+        # The element is not fresh yet, so that a trigger can tell the first one since the last pane from the others.
+        now = state.situation(epoch.clock, at_boundary=False)
+        if not state.finished:
+            state.trigger = self.grouping.trigger.on_element(state.trigger, element, now)
+        arrival = element.arrival_time
+        state.first_arrival = arrival if state.first_arrival is None else min(state.first_arrival, arrival)
+
+    # Firing
+
+    def _boundary(self, epoch: Epoch) -> list[Pane]:
+        """What is due by the clock, in the order of windows and keys; and what expires is dropped."""
+        panes: list[Pane] = []
+        windows = [state for of_key in self._windows.values() for state in of_key.values()]
+        for state in sorted(windows, key=OpenWindow.place):
+            if not state.finished:
+                state.trigger = self.grouping.trigger.on_clock(state.trigger, state.situation(epoch.clock))
+            panes += self._fire_if_due(state, epoch, at_boundary=True)
+            if self._expires(state.window, epoch.horizon):
+                del self._windows[state.key][state.window]
+        return panes
+
+    def _fire_if_due(self, state: OpenWindow, epoch: Epoch, *, at_boundary: bool) -> list[Pane]:
+        trigger, now = self.grouping.trigger, state.situation(epoch.clock, at_boundary=at_boundary)
+        due = not state.finished and trigger.should_fire(state.trigger, now)
+        is_last = at_boundary and self._expires(state.window, epoch.horizon)
+        # A window never takes what it has not published into its grave, whatever its trigger says.
+        panes = self._fire(state, epoch.clock, is_last=is_last) if due or (is_last and state.fresh) else []
+        if due:
+            state.trigger, state.finished = trigger.on_fire(state.trigger, now)
+        return panes
+
+    def _fire(self, state: OpenWindow, clock: Clock, *, is_last: bool) -> list[Pane]:
+        """The pane of a window, preceded by what it retracts; or nothing, where it would say nothing new."""
+        pane = Pane(
+            key=state.key,
+            window=state.window,
+            values={name: combiner.extract(state.accumulators[name]) for name, combiner in self._combiners.items()},
+            timing=timing(state, clock),
+            index=state.index,
+            is_first=state.index == 0,
+            is_last=is_last,
+            is_retraction=False,
+            watermark=clock.watermark,
+            completeness=clock.watermarks.completeness(state.window.end),
+            processing_time=clock.processing_time,
+            timestamp=self._output_time(state),
+        )
+        # A window whose elements were all taken back says nothing any more.
+        stands = () if state.elements == 0 and self.retracts else (pane,)
+        panes: list[Pane] = []
+        if self._says_something_new(stands, state):
+            if self.retracts:
+                panes += [retraction(stood, pane, clock) for stood in state.standing]
+            panes += stands
+            state.index += len(stands)
+            state.standing = stands
+        if self.grouping.refinement is DISCARDING:
+            state.accumulators = self._nothing()
+        state.first_arrival = None
+        state.passed = self._passed(state.window, clock)
+        return panes
+
+    def _says_something_new(self, stands: Sequence[Pane], state: OpenWindow) -> bool:
+        if self.retracts:
+            before, after = ([(pane.window, pane.values) for pane in panes] for panes in (state.standing, stands))
+            return before != after
+        return state.fresh or self.grouping.refinement is not DISCARDING
+
+    def _passed(self, window: Window, clock: Clock) -> frozenset[float]:
+        """The percentiles that triggers look at, and 100, whose watermark has reached the window's end."""
+        return frozenset(p for p in self._percentiles if clock.watermarks.at(p) >= window.end)
+
+    def _expires(self, window: Window, horizon: Micros) -> bool:
+        # The end of the global window is infinity, and no lateness lies beyond that.
+        return min(window.end + self.grouping.allowed_lateness, MAX_TIME) <= horizon
+
+    def _nothing(self) -> dict[str, Accumulator]:
+        return {name: combiner.create() for name, combiner in self._combiners.items()}
+
+    # The next grouping
+
+    def next_epoch(self, epoch: Epoch, panes: Sequence[Pane]) -> Epoch:
+        """The epoch of the grouping after this one: this one's panes, under a clock that waits for its open windows.
+
+        A watermark is held back to the earliest result that a window can still have: of those that it has not completed,
+        and of those that have something unpublished. Windows of the next grouping do not expire while any window here
+        is open, or could open for an element that is not too late: nothing is late only because of the grouping before.
+        """
+        clock, states = epoch.clock, [state for of_key in self._windows.values() for state in of_key.values()]
+        points: list[tuple[float, Micros]] = []
+        for percentile, mark in clock.watermarks:
+            waiting = [self._output_time(state) for state in states if state.fresh or mark < state.window.end]
+            points.append((percentile, min([mark, *waiting])))
+        curve = WatermarkCurve(tuple(points)).raised_to(self._held)
+        border = earliest_output(self.grouping, epoch.horizon)
+        self._held_horizon = max(self._held_horizon, min([border, *map(self._output_time, states)]))
+        if epoch.horizon == clock.watermark:
+            self._held = curve
+        held = replace(clock, watermarks=curve)
+        return Epoch(held, map(self._element, panes), min(self._held_horizon, curve.at(100)))
+
+    def _output_time(self, state: OpenWindow) -> Micros:
+        policy = self.grouping.output_time
+        if policy is END_OF_WINDOW:
+            return state.window.end - 1
+        return state.earliest if policy is EARLIEST else state.latest
+
+    def _element(self, pane: Pane) -> Element:
+        row = dict(zip(self.grouping.key, pane.key, strict=True)) | dict(pane.values)
+        for name, time in (("window_start", pane.window.start), ("window_end", pane.window.end)):
+            row[name] = to_datetime(time) if MIN_TIME < time < MAX_TIME else None
+        return Element(row, pane.timestamp, pane.processing_time, is_retraction=pane.is_retraction)
