@@ -47,7 +47,8 @@ AIRFLOW_SIDE = Layer(
     inside=COLUMNS | {"pyspark"},
 )
 LAYERS = {
-    "model": Layer(ours=names("")),
+    # The user's vectorised combiner is expressions, and its meaning is what they give.
+    "model": Layer(ours=names(""), inside=names("polars")),
     "reference": Layer(ours=names("model")),
     "progress": Layer(ours=names("model")),
     "spark": Layer(ours=names("model progress"), outside=COLUMNS | {"pyspark"}),

@@ -1,0 +1,134 @@
+"""The least, the greatest, and the k greatest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_dataflow_provider.model.combiners.protocol import Combiner, check, check_column, order
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Min(Combiner):
+    """The least value of a column, None over none. NaN is greater than any number, so it is a result only alone.
+
+    Under retraction it keeps every value with its count.
+    """
+
+    column: str
+
+    def __post_init__(self) -> None:
+        check_column("Min", self.column)
+
+    def create(self) -> None:
+        """None yet."""
+
+    def add(self, accumulator: Any, value: Any) -> Any:  # noqa: ANN401
+        """The lesser of the two."""
+        return value if accumulator is None else min(accumulator, value, key=order)
+
+    def merge(self, left: Any, right: Any) -> Any:  # noqa: ANN401
+        """The lesser of the two."""
+        return left if right is None else self.add(left, right)
+
+    def extract(self, accumulator: Any) -> Any:  # noqa: ANN401
+        """The least value, or None."""
+        return accumulator
+
+    def __repr__(self) -> str:
+        return f"Min({self.column!r})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Max(Combiner):
+    """The greatest value of a column, None over none. NaN is greater than any number, infinity included.
+
+    Under retraction it keeps every value with its count.
+    """
+
+    column: str
+
+    def __post_init__(self) -> None:
+        check_column("Max", self.column)
+
+    def create(self) -> None:
+        """None yet."""
+
+    def add(self, accumulator: Any, value: Any) -> Any:  # noqa: ANN401
+        """The greater of the two."""
+        return value if accumulator is None else max(accumulator, value, key=order)
+
+    def merge(self, left: Any, right: Any) -> Any:  # noqa: ANN401
+        """The greater of the two."""
+        return left if right is None else self.add(left, right)
+
+    def extract(self, accumulator: Any) -> Any:  # noqa: ANN401
+        """The greatest value, or None."""
+        return accumulator
+
+    def __repr__(self) -> str:
+        return f"Max({self.column!r})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TopK(Combiner):
+    """The ``k`` greatest values, greatest first; or the values of a column in the ``k`` rows with the greatest ``by``.
+
+    Equal values count one by one. Rows with the same ``by`` are in the order of their values, greatest first, so the
+    result does not depend on how the rows came. NaN is greater than any number. A row where the column or ``by`` is
+    null is skipped.
+
+    Under retraction it keeps every value with its count, for what is taken back makes room for the next.
+
+    Args:
+        column: whose values are the result.
+        k: at most how many, at least 1.
+        by: the column that ranks; by default ``column`` itself.
+    """
+
+    column: str
+    k: int
+    by: str | None = None
+
+    def __post_init__(self) -> None:
+        check_column("TopK", self.column)
+        check_column("TopK(..., by=)", self.by, optional=True)
+        check(
+            isinstance(self.k, int) and not isinstance(self.k, bool) and self.k > 0,
+            lambda: f"TopK({self.column!r}, {self.k!r}) needs a number of values",
+            f"write TopK({self.column!r}, 3)",
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column, and ``by``."""
+        return (self.column,) if self.by is None else (self.column, self.by)
+
+    def value_of(self, row: Mapping[str, Any], event_time: int = 0) -> Any:  # noqa: ANN401
+        """The rank and the value."""
+        read = Combiner.value_of(self, row, event_time)
+        if read is None:
+            return None
+        # A tuple of one or two, compared from the left: what ranks comes first.
+        return (read,) if len(self.columns) == 1 else (read[1], read[0])
+
+    def create(self) -> tuple[Any, ...]:
+        """None yet."""
+        return ()
+
+    def add(self, accumulator: tuple[Any, ...], value: Any) -> tuple[Any, ...]:  # noqa: ANN401
+        """The greatest of all."""
+        return self.merge(accumulator, (value,))
+
+    def merge(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The greatest of both."""
+        return tuple(sorted(left + right, key=order, reverse=True)[: self.k])
+
+    def extract(self, accumulator: tuple[Any, ...]) -> list[Any]:
+        """The values."""
+        return [ranked[-1] for ranked in accumulator]
+
+    def __repr__(self) -> str:
+        by = "" if self.by is None else f", by={self.by!r}"
+        return f"TopK({self.column!r}, {self.k!r}{by})"

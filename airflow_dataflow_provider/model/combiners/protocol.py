@@ -1,0 +1,190 @@
+"""What a combiner is: associative, commutative, and honest about what it can take back.
+
+The protocol (``create, add, merge, extract``) is on plain Python values: it is what the reference interpreter runs, and
+what an engine's column-wise version is compared with.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from airflow_dataflow_provider.model.errors import DefinitionError
+
+Accumulator = Any
+
+
+class Combiner(ABC):
+    """One aggregate of a grouping; the base of the built-in ones and of the user's own.
+
+    A combiner of one's own is a frozen dataclass with the four methods and a :attr:`result_type`::
+
+        @dataclass(frozen=True)
+        class Product(Combiner):
+            column: str
+            result_type = float
+
+            def create(self): return 1.0
+            def add(self, accumulator, value): return accumulator * value
+            def merge(self, left, right): return left * right
+            def extract(self, accumulator): return accumulator
+
+    Guarantees: a value is never None; accumulators are merged in any order and grouping.
+
+    Costs: the engine calls a combiner of one's own once a row, and keeps its accumulators pickled. Where that is too
+    slow, write a :class:`~airflow_dataflow_provider.model.combiners.vectorised.VectorisedCombiner`.
+    """
+
+    __slots__ = ()
+
+    column: str | None
+
+    result_type: ClassVar[Any] = None
+    """The Python type of the result (``float``, ``list[int]``, ...), which a combiner of one's own must say."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The input columns that it reads, beside the event time; none where the row itself is counted."""
+        column = getattr(self, "column", None)
+        return () if column is None else (column,)
+
+    def value_of(self, row: Mapping[str, Any], event_time: int = 0) -> Any:  # noqa: ANN401, ARG002 - any column's value
+        """What this combiner reads of a row: the column's value, or a tuple of several; None is skipped.
+
+        Args:
+            row: the row's columns.
+            event_time: when it happened, in microseconds since the epoch.
+        """
+        if not self.columns:
+            return True
+        values = tuple(canonical(row.get(column)) for column in self.columns)
+        if any(value is None for value in values):
+            return None
+        return values[0] if len(values) == 1 else values
+
+    @abstractmethod
+    def create(self) -> Accumulator:
+        """The accumulator of nothing."""
+
+    @abstractmethod
+    def add(self, accumulator: Accumulator, value: Any) -> Accumulator:  # noqa: ANN401
+        """With one value (never None) more."""
+
+    @abstractmethod
+    def merge(self, left: Accumulator, right: Accumulator) -> Accumulator:
+        """Both together."""
+
+    @abstractmethod
+    def extract(self, accumulator: Accumulator) -> Any:  # noqa: ANN401
+        """The result."""
+
+    def uncombine(self, accumulator: Accumulator, value: Any) -> Accumulator:  # noqa: ANN401, ARG002
+        """With one value taken back, exactly.
+
+        It must be good for a value that was not added *yet*, too: the part that it was added to may be merged in later.
+
+        Raises:
+            DefinitionError: ``DEFINITION_COMBINER`` where nothing can be taken back; :meth:`retractable` can.
+        """
+        raise DefinitionError(
+            f"{self!r} cannot take a value back",
+            why="its accumulator does not hold enough to be undone exactly",
+            todo="use the combiner that retractable() gives: it keeps what is needed",
+            code="DEFINITION_COMBINER",
+        )
+
+    def retractable(self) -> Combiner:
+        """A combiner with the same result that can take values back: this one, or one that keeps more."""
+        return self if type(self).uncombine is not Combiner.uncombine else KeepingValues(self)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class KeepingValues(Combiner):
+    """What cannot be undone, made so that it can: it keeps every value with its count, and computes when it is read.
+
+    Values must be hashable and have an order: what is computed is computed over the sorted values, so that it does not
+    depend on what came and went.
+    """
+
+    combiner: Combiner
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of the combiner."""
+        return self.combiner.columns
+
+    def value_of(self, row: Mapping[str, Any], event_time: int = 0) -> Any:  # noqa: ANN401
+        """What the combiner reads."""
+        return self.combiner.value_of(row, event_time)
+
+    def create(self) -> dict[Any, int]:
+        """No values."""
+        return {}
+
+    def add(self, accumulator: dict[Any, int], value: Any) -> dict[Any, int]:  # noqa: ANN401
+        """The value once more."""
+        return self.merge(accumulator, {canonical(value): 1})
+
+    def uncombine(self, accumulator: dict[Any, int], value: Any) -> dict[Any, int]:  # noqa: ANN401
+        """The value once less."""
+        return self.merge(accumulator, {canonical(value): -1})
+
+    def merge(self, left: dict[Any, int], right: dict[Any, int]) -> dict[Any, int]:
+        """Counts add; what comes to zero is forgotten."""
+        counts = {value: left.get(value, 0) + right.get(value, 0) for value in {**left, **right}}
+        return {value: count for value, count in counts.items() if count}
+
+    def extract(self, accumulator: dict[Any, int]) -> Any:  # noqa: ANN401
+        """The combiner's result over the values that are there."""
+        inner = self.combiner.create()
+        for value in sorted(accumulator, key=order):
+            for _ in range(accumulator[value]):
+                inner = self.combiner.add(inner, value)
+        return self.combiner.extract(inner)
+
+    def __repr__(self) -> str:
+        return f"{self.combiner!r}.retractable()"
+
+
+def canonical(value: Any) -> Any:  # noqa: ANN401
+    """One object for each value: -0.0 is 0.0, and every NaN the same NaN, so that it equals itself in containers."""
+    if isinstance(value, tuple):
+        return tuple(map(canonical, value))
+    if isinstance(value, float):
+        return math.nan if math.isnan(value) else value + 0.0
+    return value
+
+
+def order(value: Any) -> Any:  # noqa: ANN401
+    """Sorts by it: NaN is greater than any number (as in Spark and PostgreSQL); tuples element by element."""
+    if isinstance(value, tuple):
+        return tuple(map(order, value))
+    return isinstance(value, float) and math.isnan(value), value
+
+
+def check_column(name: str, column: object, *, optional: bool = False) -> None:
+    """Refuse what is no name of a column.
+
+    Raises:
+        DefinitionError: ``DEFINITION_COMBINER``.
+    """
+    if optional and column is None:
+        return
+    check(
+        isinstance(column, str) and bool(column),
+        lambda: f"{name}({column!r}) needs the name of a column",
+        f'write {name}("amount")',
+    )
+
+
+def check(good: bool, what: Callable[[], str], todo: str) -> None:
+    """Refuse an argument of a combiner.
+
+    Raises:
+        DefinitionError: ``DEFINITION_COMBINER``.
+    """
+    if not good:
+        raise DefinitionError(what(), todo=todo, code="DEFINITION_COMBINER")
