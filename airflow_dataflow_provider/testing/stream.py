@@ -13,6 +13,7 @@ from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, iso, to_datetime
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve, percentile_text
 from airflow_dataflow_provider.model.watermarks import percentile as checked_percentile
+from airflow_dataflow_provider.progress.signals import listened_to, refuse_unheard
 from airflow_dataflow_provider.reference.interpreter import Epoch
 from airflow_dataflow_provider.testing.engines import engine_named
 from airflow_dataflow_provider.testing.times import DEFAULT_DAY, Moment, moment, start_of
@@ -62,7 +63,7 @@ class TestStream:
     def clock(self) -> Clock:
         """Where the clocks stand."""
         if self.script:
-            return self.script[-1].clock
+            return replace(self.script[-1].clock, signals=frozenset())  # a signal is heard once
         return Clock(start_of(self.day), WatermarkCurve.flat(MIN_TIME, self.pipeline.percentiles()))
 
     def advance_processing_time(self, to: Moment) -> TestStream:
@@ -88,6 +89,16 @@ class TestStream:
         risen = WatermarkCurve.flat(time) if share == 100 else WatermarkCurve(((share, time), (100.0, MIN_TIME)))
         return self._then(Epoch(replace(self.clock, watermarks=watermarks.raised_to(risen))))
 
+    def raise_signal(self, *names: str) -> TestStream:
+        """Raise signals from outside, for what has come so far to hear.
+
+        Raises:
+            SubmissionError: ``SUBMIT_SIGNAL`` for a name that no trigger of the pipeline listens to.
+        """
+        for name in names:
+            refuse_unheard(name, listened_to(self.pipeline), self.pipeline.name)
+        return self._then(Epoch(replace(self.clock, signals=frozenset(names)))) if names else self
+
     def end_of_input(self) -> TestStream:
         """Say that all has been seen: every watermark at plus infinity, every window complete and expired."""
         everything = WatermarkCurve.flat(MAX_TIME, self.clock.watermarks.percentiles)
@@ -112,7 +123,7 @@ class TestStream:
         elements = tuple(self._element(row) for row in rows)
         if self.script and self.script[-1].elements:
             *before, open_epoch = self.script
-            return replace(self, script=(*before, Epoch(self.clock, open_epoch.elements + elements)))
+            return replace(self, script=(*before, Epoch(open_epoch.clock, open_epoch.elements + elements)))
         return self._then(Epoch(self.clock, elements))
 
     def epochs(self) -> tuple[Epoch, ...]:

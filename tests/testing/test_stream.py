@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from airflow_dataflow_provider import (
+    AnyOf,
+    AtSignal,
     AtWatermark,
     Count,
     DataflowError,
@@ -151,6 +153,41 @@ def test_the_watermarks_are_known_at_the_percentiles_that_the_pipeline_publishes
 
 def test_at_the_end_of_input_every_watermark_is_at_infinity() -> None:
     assert {time for _, time in STREAM.advance_watermark("12:00").end_of_input().clock.watermarks} == {MAX_TIME}
+
+
+def signalled() -> Pipeline:
+    source = Files("events/*.parquet", event_time="happened")
+    grouped = Pipeline("p", source).group_by_key_and_window(
+        key="key", window=FixedWindows("1h"), trigger=Repeat(AnyOf(AtSignal("now"), AtSignal("then")))
+    )
+    return grouped.combine(total=Sum("value"))
+
+
+def test_a_signal_is_heard_once_by_what_has_come_so_far() -> None:
+    stream = (
+        TestStream(signalled())
+        .add(("k", 1, "12:00"))
+        .raise_signal("now")
+        .add(("k", 2, "12:01"))
+        .advance_processing_time("13:00")
+        .raise_signal("then", "now")
+    )
+    assert [sorted(epoch.clock.signals) for epoch in stream.epochs()] == [[], ["now"], [], [], ["now", "then"]]
+    assert stream.clock.signals == frozenset()
+    assert_panes(stream.run(), [pane("k", "12:00", "13:00", total=1), pane("k", "12:00", "13:00", total=3)])
+
+
+def test_raising_nothing_is_no_step() -> None:
+    assert TestStream(signalled()).raise_signal().epochs() == ()
+
+
+def test_a_signal_that_no_trigger_listens_to_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(SubmissionError) as caught:
+        TestStream(signalled()).raise_signal("later")
+    assert (caught.value.code, caught.value.todo) == ("SUBMIT_SIGNAL", "raise one of now, then")
+    with pytest.raises(SubmissionError) as caught:
+        STREAM.raise_signal("now")
+    assert "no signal at all" in caught.value.todo
 
 
 def test_clocks_may_stand_still() -> None:
