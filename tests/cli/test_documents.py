@@ -14,12 +14,18 @@ import pytest
 from airflow_dataflow_provider.cli import explain, plot, run, status, stop
 from airflow_dataflow_provider.model import errors
 from airflow_dataflow_provider.model.errors import DataflowError
+from airflow_dataflow_provider.model.proofs import Risk
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "airflow_dataflow_provider"
 DOCS = ROOT / "docs"
 
-COMPOSED = {'f"DEFINITION_{name.upper()}"': ("DEFINITION_WINDOW", "DEFINITION_TRIGGER", "DEFINITION_REFINEMENT")}
+COMPOSED = {
+    'f"DEFINITION_{name.upper()}"': tuple(
+        f"DEFINITION_{part}" for part in ("WINDOW", "TRIGGER", "REFINEMENT", "OUTPUT_TIME")
+    ),
+    'f"DEFINITION_{risk.name}"': tuple(f"DEFINITION_{risk.name}" for risk in Risk),
+}
 """Codes that are put together where they are raised, by the expression that does it."""
 
 

@@ -13,8 +13,20 @@ import pytest
 import airflow_dataflow_provider.model
 from airflow_dataflow_provider import (
     ACCUMULATING,
+    ACCUMULATING_AND_RETRACTING,
+    DISCARDING,
+    AfterDelay,
+    AllOf,
+    AnyOf,
+    AtBytes,
+    AtCount,
+    AtPattern,
+    AtPeriod,
+    AtPunctuation,
+    AtSignal,
     AtWatermark,
     Boundedness,
+    CalendarWindows,
     Count,
     DataflowError,
     DelayWatermark,
@@ -23,13 +35,24 @@ from airflow_dataflow_provider import (
     GlobalWindows,
     Mean,
     PaneLog,
+    PerElement,
     Pipeline,
     Repeat,
+    RepeatUntil,
     RuntimeMode,
     SequenceOf,
+    SessionWindows,
+    SlidingWindows,
+    SparkColumns,
     Sum,
+    Vectorised,
     Window,
+    any_number,
+    column,
+    maybe,
 )
+from airflow_dataflow_provider.model.hashing import key_hash
+from airflow_dataflow_provider.model.proofs import Risk
 from airflow_dataflow_provider.model.time import duration, to_micros
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 
@@ -40,6 +63,20 @@ COUNTING = BARE.group_by_key_and_window(key="k", window=GlobalWindows()).combine
 def grouped(**changed: Any) -> Any:
     return BARE.group_by_key_and_window(**{"key": "k", "window": GlobalWindows(), **changed})
 
+
+def planned(**changed: Any) -> Any:
+    return grouped(window=FixedWindows("1h"), **changed).combine(n=Count())
+
+
+def regrouped(first: Any, **changed: Any) -> Any:
+    """A second grouping that would be fine, but for what is changed."""
+    return first.group_by_key_and_window(
+        **{"key": "k", "window": FixedWindows("1h"), "refinement": ACCUMULATING_AND_RETRACTING, **changed}
+    ).combine(total=Sum("n"))
+
+
+X = column("x") == 1
+LATE = {"trigger": Repeat(AtWatermark()), "allowed_lateness": "1h"}
 
 REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ("DEFINITION_NAME", lambda: Pipeline("", BARE.source)),
@@ -62,7 +99,47 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ("DEFINITION_KEY", lambda: grouped(key="")),
     ("DEFINITION_KEY", lambda: grouped(key=("a", "a"))),
     ("DEFINITION_KEY", lambda: grouped(key=(1,))),
+    ("DEFINITION_KEY", lambda: key_hash((1.5,))),
+    ("DEFINITION_KEY", lambda: key_hash((b"bytes",))),
+    ("DEFINITION_PAR_DO", lambda: BARE.par_do(len)),  # type: ignore[arg-type]
+    ("DEFINITION_PAR_DO", lambda: COUNTING.write(PaneLog()).par_do(SparkColumns("x > 1"))),
+    ("DEFINITION_PAR_DO", SparkColumns),
+    ("DEFINITION_PAR_DO", lambda: SparkColumns("")),
+    ("DEFINITION_PAR_DO", lambda: SparkColumns(hours=2)),  # type: ignore[arg-type]
+    ("DEFINITION_PAR_DO", lambda: SparkColumns(_event="x")),
+    ("DEFINITION_PAR_DO", lambda: Vectorised("len")),  # type: ignore[arg-type]
+    ("DEFINITION_PAR_DO", lambda: Vectorised(len, reads="x")),  # type: ignore[arg-type]
+    ("DEFINITION_PAR_DO", lambda: Vectorised(len, reads=("x", ""))),
+    ("DEFINITION_PAR_DO", lambda: PerElement(None, {"x": int})),  # type: ignore[arg-type]
+    ("DEFINITION_PAR_DO", lambda: PerElement(dict, {})),
+    ("DEFINITION_PAR_DO", lambda: PerElement(dict, {"x": list})),
+    ("DEFINITION_PAR_DO", lambda: PerElement(dict, ["x"])),  # type: ignore[arg-type]
+    ("DEFINITION_PAR_DO", lambda: PerElement(dict, {"x": int}, reads=["x"])),  # type: ignore[arg-type]
+    ("DEFINITION_PREDICATE", lambda: column("")),
+    ("DEFINITION_PREDICATE", lambda: column(None)),  # type: ignore[arg-type]
+    ("DEFINITION_PREDICATE", lambda: column("x") == None),  # noqa: E711 - the point
+    ("DEFINITION_PREDICATE", lambda: column("x") < column("y")),
+    ("DEFINITION_PREDICATE", lambda: column("x").is_in((1, None))),
+    ("DEFINITION_PREDICATE", lambda: X and X),
+    ("DEFINITION_PREDICATE", lambda: not X),
+    ("DEFINITION_PREDICATE", lambda: X & "y"),  # type: ignore[operator]
+    ("DEFINITION_PREDICATE", lambda: AtPunctuation("END")),  # type: ignore[arg-type]
+    ("DEFINITION_PREDICATE", lambda: AtPattern("END")),  # type: ignore[arg-type]
     ("DEFINITION_WINDOW", lambda: grouped(window="1h")),
+    ("DEFINITION_WINDOW", lambda: grouped(window=None)),
+    ("DEFINITION_WINDOW", lambda: SlidingWindows(0, "1m")),
+    ("DEFINITION_WINDOW", lambda: SlidingWindows("1m", 0)),
+    ("DEFINITION_WINDOW", lambda: SessionWindows("-1m")),
+    ("DEFINITION_WINDOW", lambda: CalendarWindows("fortnight")),
+    ("DEFINITION_WINDOW", lambda: CalendarWindows("day", "Mars/Olympus")),
+    ("DEFINITION_WINDOW", lambda: CalendarWindows("day", None)),  # type: ignore[arg-type]
+    ("DEFINITION_WINDOW", lambda: BARE.assign_windows("1h")),  # type: ignore[arg-type]
+    ("DEFINITION_WINDOW", lambda: BARE.assign_windows(FixedWindows("1h", shifted_by_key=True))),
+    ("DEFINITION_WINDOW", lambda: BARE.assign_windows(FixedWindows("1h")).assign_windows(FixedWindows("1h"))),
+    (
+        "DEFINITION_WINDOW",
+        lambda: BARE.assign_windows(FixedWindows("1h")).group_by_key_and_window(key="k", window=FixedWindows("1h")),
+    ),
     ("DEFINITION_WINDOW", lambda: FixedWindows(0)),
     ("DEFINITION_WINDOW", lambda: FixedWindows("-1h")),
     ("DEFINITION_WINDOW", lambda: Window(5, 5)),
@@ -71,13 +148,39 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ("DEFINITION_TRIGGER", lambda: Repeat("often")),  # type: ignore[arg-type]
     ("DEFINITION_TRIGGER", SequenceOf),
     ("DEFINITION_TRIGGER", lambda: SequenceOf(AtWatermark(), None)),  # type: ignore[arg-type]
+    ("DEFINITION_TRIGGER", AnyOf),
+    ("DEFINITION_TRIGGER", AllOf),
+    ("DEFINITION_TRIGGER", lambda: AllOf(AtCount(1), X)),  # type: ignore[arg-type]
+    ("DEFINITION_TRIGGER", lambda: RepeatUntil(AtCount(1), None)),  # type: ignore[arg-type]
+    ("DEFINITION_TRIGGER", lambda: AtPeriod(0)),
+    ("DEFINITION_TRIGGER", lambda: AfterDelay("-1s")),
+    ("DEFINITION_TRIGGER", lambda: AtCount(0)),
+    ("DEFINITION_TRIGGER", lambda: AtCount(True)),
+    ("DEFINITION_TRIGGER", lambda: AtCount(1.0)),  # type: ignore[arg-type]
+    ("DEFINITION_TRIGGER", lambda: AtBytes(0, "x")),
+    ("DEFINITION_TRIGGER", lambda: AtBytes(10)),
+    ("DEFINITION_TRIGGER", lambda: AtBytes(10, "")),
+    ("DEFINITION_TRIGGER", AtPattern),
+    ("DEFINITION_TRIGGER", lambda: AtPattern(maybe(X), any_number(X))),
+    ("DEFINITION_TRIGGER", lambda: AtPattern(*[X] * 63)),
+    ("DEFINITION_TRIGGER", lambda: AtSignal("")),
+    ("DEFINITION_TRIGGER", lambda: AtSignal("../etc")),
     ("DEFINITION_PERCENTILE", lambda: AtWatermark(0)),
     ("DEFINITION_PERCENTILE", lambda: AtWatermark(100.5)),
     ("DEFINITION_PERCENTILE", lambda: AtWatermark(float("nan"))),
     ("DEFINITION_PERCENTILE", lambda: AtWatermark(True)),
     ("DEFINITION_PERCENTILE", lambda: AtWatermark("most")),  # type: ignore[arg-type]
     ("DEFINITION_REFINEMENT", lambda: grouped(refinement="accumulating")),
+    ("DEFINITION_OUTPUT_TIME", lambda: grouped(output_time="latest")),
     ("DEFINITION_LATENESS", lambda: grouped(allowed_lateness="-1s")),
+    ("DEFINITION_RISK", lambda: grouped(accept=("everything",))),
+    ("DEFINITION_RISK", lambda: grouped(accept="may-lose-everything")),
+    ("DEFINITION_RISK", lambda: grouped(accept=7)),
+    ("DEFINITION_MAY_LOSE_DATA", lambda: planned(trigger=AtCount(5))),
+    ("DEFINITION_MAY_NEVER_FIRE", lambda: planned(trigger=SequenceOf(Repeat(AtCount(5)), AtWatermark()))),
+    ("DEFINITION_NEEDS_RETRACTION", lambda: grouped(window=SessionWindows("1m"), **LATE).combine(n=Count())),
+    ("DEFINITION_NEEDS_RETRACTION", lambda: regrouped(planned(refinement=DISCARDING, **LATE))),
+    ("DEFINITION_NEEDS_RETRACTION", lambda: regrouped(planned(**LATE), refinement=ACCUMULATING)),
     ("DEFINITION_COMBINER", lambda: grouped().combine()),
     ("DEFINITION_COMBINER", lambda: grouped().combine(n=Count)),
     ("DEFINITION_COMBINER", lambda: grouped().combine(k=Count())),
@@ -88,7 +191,10 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ("DEFINITION_COMBINER", lambda: Sum("")),
     ("DEFINITION_COMBINER", lambda: Mean(None)),  # type: ignore[arg-type]
     ("DEFINITION_COMBINER", lambda: Count(7)),  # type: ignore[arg-type]
-    ("DEFINITION_GROUPINGS", lambda: COUNTING.group_by_key_and_window(key="k", window=GlobalWindows())),
+    ("DEFINITION_GROUPINGS", lambda: regrouped(COUNTING)),  # a result of the global window has no event time
+    ("DEFINITION_GROUPINGS", lambda: regrouped(planned(**LATE), window=SessionWindows("1m"))),
+    ("DEFINITION_GROUPINGS", lambda: regrouped(planned(), key="user")),
+    ("DEFINITION_GROUPINGS", lambda: regrouped(planned().write(PaneLog()))),
     ("DEFINITION_INCOMPLETE", lambda: BARE.grouping),
     ("DEFINITION_SINK", lambda: BARE.write(PaneLog())),
     ("DEFINITION_SINK", lambda: COUNTING.write("panes")),  # type: ignore[arg-type]
@@ -129,8 +235,10 @@ def test_it_is_refused_with_its_code(code: str, write: Callable[[], object]) -> 
 
 def test_every_refusal_of_the_model_is_tested() -> None:
     [folder] = airflow_dataflow_provider.model.__path__
-    raised = {code for file in Path(folder).glob("*.py") for code in re.findall(r'code="([A-Z_]+)"', file.read_text())}
-    assert raised | {f"DEFINITION_{what}" for what in ("WINDOW", "TRIGGER", "REFINEMENT")} == {c for c, _ in REFUSALS}
+    raised = {code for file in Path(folder).rglob("*.py") for code in re.findall(r'code="([A-Z_]+)"', file.read_text())}
+    composed = {f"DEFINITION_{what}" for what in ("WINDOW", "TRIGGER", "REFINEMENT", "OUTPUT_TIME")}
+    risks = {f"DEFINITION_{risk.name}" for risk in Risk}
+    assert raised | composed | risks == {code for code, _ in REFUSALS}
 
 
 def test_a_definition_in_words_of_its_own_says_what_to_write_instead() -> None:

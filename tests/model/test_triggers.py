@@ -17,7 +17,7 @@ def at(
     watermark: int, *, w97: int | None = None, fresh: bool = True, passed: frozenset[float] = frozenset()
 ) -> Situation:
     curve = WatermarkCurve(((97.0, watermark if w97 is None else w97), (100.0, watermark)))
-    return Situation(Clock(0, curve), Window(0, 10), fresh, passed)
+    return Situation(Clock(0, curve), Window(0, 10), 0 if fresh else None, passed)
 
 
 PASSED = frozenset({100.0})
@@ -78,7 +78,6 @@ def test_merged_sequences_go_on_where_the_one_that_has_come_least_far_stands() -
     assert trigger.on_merge([(1, None), (0, None), (2, None)], at(5)) == (0, None)
     assert trigger.on_merge([(1, None), (2, None)], at(5)) == (1, None)
     assert trigger.on_merge([(2, None), (2, None)], at(5)) == (2, None)
-    assert trigger.on_merge([], at(5)) == trigger.initial()
 
 
 def test_a_tree_knows_every_percentile_that_it_looks_at() -> None:
