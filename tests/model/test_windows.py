@@ -1,54 +1,123 @@
-"""Fixed windows tile all of time; the global window is all of time."""
+"""Windows that do not look at the calendar: fixed, sliding, sessions, global, and what all of them promise."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_dataflow_provider import FixedWindows, GlobalWindows, Window
+from airflow_dataflow_provider import (
+    CalendarWindows,
+    FixedWindows,
+    GlobalWindows,
+    SessionWindows,
+    SlidingWindows,
+    Window,
+    WindowStrategy,
+)
+from airflow_dataflow_provider.model.hashing import key_hash
 from airflow_dataflow_provider.model.time import to_micros
-from airflow_dataflow_provider.model.windows import GLOBAL_WINDOW
+from airflow_dataflow_provider.model.windows import GLOBAL_WINDOW, merge_intersecting
 
 TIMES = st.integers(-(2**60), 2**60)
 SIZES = st.integers(1, 2**60)
-STRATEGIES = st.builds(FixedWindows, SIZES, TIMES)
+KEYS = st.tuples(st.text(max_size=5) | st.integers() | st.none())
+FIXED = st.builds(FixedWindows, SIZES, TIMES, shifted_by_key=st.booleans())
+SLIDING = st.builds(SlidingWindows, st.integers(1, 1000), st.integers(1, 1000), st.integers(-5000, 5000))
+SESSIONS = st.builds(SessionWindows, SIZES)
+SMALL_TIMES = st.integers(-10_000, 10_000)
+EVERY = FIXED | SLIDING | SESSIONS | st.just(GlobalWindows()) | st.just(CalendarWindows("month", "Europe/Rome"))
+CALENDAR_TIMES = st.integers(to_micros("1900-01-01T00:00:00Z"), to_micros("2100-01-01T00:00:00Z"))
 
 
-@given(STRATEGIES, TIMES)
-def test_a_fixed_window_holds_the_time_it_was_assigned_for(strategy: FixedWindows, time: int) -> None:
-    (window,) = strategy.assign(time)
-    assert window.start <= time < window.end
-    assert window.end - window.start == strategy.size
+# All of them
 
 
-@given(STRATEGIES, TIMES, st.data())
-def test_every_time_within_a_fixed_window_is_assigned_that_window(
-    strategy: FixedWindows, time: int, data: st.DataObject
+@given(EVERY, CALENDAR_TIMES, KEYS)
+def test_a_window_holds_the_time_it_was_assigned_for(
+    strategy: WindowStrategy, time: int, key: tuple[object, ...]
 ) -> None:
-    (window,) = strategy.assign(time)
-    assert strategy.assign(data.draw(st.integers(window.start, window.end - 1))) == (window,)
+    for window in strategy.assign(time, key):
+        assert window.start <= time < window.end
 
 
-@given(STRATEGIES, TIMES)
-def test_fixed_windows_lie_side_by_side(strategy: FixedWindows, time: int) -> None:
-    (window,) = strategy.assign(time)
-    (after,) = strategy.assign(window.end)
+@given(EVERY, CALENDAR_TIMES, KEYS)
+def test_no_window_ends_longer_after_its_element_than_the_strategy_says(
+    strategy: WindowStrategy, time: int, key: tuple[object, ...]
+) -> None:
+    for window in strategy.assign(time, key):
+        assert strategy.longest is None or window.end - time <= strategy.longest
+
+
+@given(EVERY, st.lists(CALENDAR_TIMES, max_size=10))
+def test_every_window_is_part_of_exactly_one_result_of_a_merge(strategy: WindowStrategy, times: list[int]) -> None:
+    windows = {window for time in times for window in strategy.assign(time)}
+    merged = strategy.merge(windows)
+    assert sorted(part for _, parts in merged for part in parts) == sorted(windows)
+    if not strategy.merges:
+        assert {*merged} == {(window, frozenset({window})) for window in windows}
+
+
+def test_windows_that_only_touch_do_not_intersect() -> None:
+    assert not Window(0, 5).intersects(Window(5, 9))
+    assert Window(0, 6).intersects(Window(5, 9))
+    assert Window(0, 6).span(Window(5, 9)) == Window(0, 9)
+
+
+# Fixed
+
+
+@given(FIXED, TIMES, KEYS, st.data())
+def test_every_time_within_a_fixed_window_is_assigned_that_window(
+    strategy: FixedWindows, time: int, key: tuple[object, ...], data: st.DataObject
+) -> None:
+    (window,) = strategy.assign(time, key)
+    assert window.end - window.start == strategy.size
+    assert strategy.assign(data.draw(st.integers(window.start, window.end - 1)), key) == (window,)
+
+
+@given(FIXED, TIMES, KEYS)
+def test_fixed_windows_lie_side_by_side_and_a_border_belongs_to_the_later_one(
+    strategy: FixedWindows, time: int, key: tuple[object, ...]
+) -> None:
+    (window,) = strategy.assign(time, key)
+    (after,) = strategy.assign(window.end, key)
     assert after.start == window.end
     assert not window.intersects(after)
 
 
-@given(STRATEGIES, TIMES, st.integers(-5, 5))
+@given(SIZES, TIMES, TIMES, st.integers(-5, 5))
 def test_an_offset_moves_every_border_and_whole_sizes_of_it_do_not_matter(
-    strategy: FixedWindows, time: int, sizes: int
+    size: int, offset: int, time: int, sizes: int
 ) -> None:
+    strategy = FixedWindows(size, offset)
     (window,) = strategy.assign(time)
-    assert (window.start - strategy.offset) % strategy.size == 0
-    assert FixedWindows(strategy.size, strategy.offset + sizes * strategy.size) == strategy
+    assert (window.start - strategy.offset) % size == 0
+    assert FixedWindows(size, offset + sizes * size) == strategy
 
 
 def test_hours_begin_at_whole_hours() -> None:
     (window,) = FixedWindows("1h").assign(to_micros("2013-01-01T12:34:56Z"))
     assert str(window) == "[2013-01-01T12:00:00Z, 2013-01-01T13:00:00Z)"
+
+
+@given(SIZES, TIMES, TIMES, KEYS)
+def test_a_window_shifted_by_its_key_is_moved_by_the_hash_of_the_key(
+    size: int, offset: int, time: int, key: tuple[object, ...]
+) -> None:
+    (window,) = FixedWindows(size, offset, shifted_by_key=True).assign(time, key)
+    assert (window.start - offset - key_hash(key)) % size == 0
+    assert FixedWindows(size, offset).assign(time, key) == FixedWindows(size, offset).assign(time)
+
+
+def test_windows_shifted_by_key_do_not_all_close_at_once() -> None:
+    strategy = FixedWindows("1h", shifted_by_key=True)
+    ends = {strategy.assign(0, (f"user {number}",))[0].end for number in range(1000)}
+    assert len(ends) > 990
+    by_quarter = [sum(end // (15 * 60_000_000) == quarter for end in ends) for quarter in range(4)]
+    assert all(200 < count < 300 for count in by_quarter)
 
 
 @given(TIMES)
@@ -57,13 +126,89 @@ def test_the_global_window_holds_every_time(time: int) -> None:
     assert GLOBAL_WINDOW.start < time < GLOBAL_WINDOW.end
 
 
-@given(st.lists(TIMES, max_size=10), STRATEGIES)
-def test_windows_that_do_not_merge_are_made_of_themselves(times: list[int], strategy: FixedWindows) -> None:
-    windows = {window for time in times for window in strategy.assign(time)}
-    assert {*strategy.merge(windows)} == {(window, frozenset({window})) for window in windows}
+# Sliding
 
 
-def test_windows_that_only_touch_do_not_intersect() -> None:
-    assert not Window(0, 5).intersects(Window(5, 9))
-    assert Window(0, 6).intersects(Window(5, 9))
-    assert Window(0, 6).span(Window(5, 9)) == Window(0, 9)
+@given(SLIDING, SMALL_TIMES)
+def test_sliding_windows_are_all_those_around_the_time_and_start_every_period(
+    strategy: SlidingWindows, time: int
+) -> None:
+    nearby = range(time - 3 * strategy.size - strategy.period, time + strategy.period)
+    starts = [at for at in nearby if (at - strategy.offset) % strategy.period == 0 and at <= time < at + strategy.size]
+    assert strategy.assign(time) == [Window(start, start + strategy.size) for start in starts]
+
+
+@given(st.integers(1, 500), st.integers(1, 20), SMALL_TIMES)
+def test_with_a_period_that_divides_the_size_each_time_is_in_as_many_windows(
+    period: int, times: int, time: int
+) -> None:
+    assert len(SlidingWindows(period * times, period).assign(time)) == times
+
+
+@given(SIZES, TIMES, TIMES)
+def test_with_a_period_of_the_size_sliding_windows_are_fixed_ones(size: int, offset: int, time: int) -> None:
+    assert tuple(SlidingWindows(size, size, offset).assign(time)) == FixedWindows(size, offset).assign(time)
+
+
+def test_with_a_period_above_the_size_a_time_in_a_gap_is_in_no_window() -> None:
+    strategy = SlidingWindows(5, 10)
+    assert [strategy.assign(time) for time in (-1, 0, 4, 5, 9, 10)] == [
+        [], [Window(0, 5)], [Window(0, 5)], [], [], [Window(10, 15)],
+    ]  # fmt: skip
+
+
+@given(SLIDING, SMALL_TIMES)
+def test_times_in_one_slice_share_all_their_windows(strategy: SlidingWindows, time: int) -> None:
+    first = time - (time - strategy.offset) % strategy.slice
+    assert strategy.assign(first) == strategy.assign(time) == strategy.assign(first + strategy.slice - 1)
+
+
+# Sessions
+
+
+def test_two_elements_exactly_one_gap_apart_are_in_two_sessions() -> None:
+    sessions = SessionWindows(10)
+    apart = {*sessions.assign(0), *sessions.assign(10)}
+    assert [session for session, _ in sessions.merge(apart)] == [Window(0, 10), Window(10, 20)]
+    closer = {*sessions.assign(0), *sessions.assign(9)}
+    assert [session for session, _ in sessions.merge(closer)] == [Window(0, 19)]
+
+
+@given(st.integers(1, 50), st.lists(st.integers(0, 500), min_size=1, max_size=30))
+def test_sessions_are_runs_of_elements_with_less_than_a_gap_between_them(gap: int, times: list[int]) -> None:
+    runs: list[list[int]] = []
+    for time in sorted(times):
+        if runs and time - runs[-1][-1] < gap:
+            runs[-1].append(time)
+        else:
+            runs.append([time])
+    sessions = SessionWindows(gap)
+    merged = sessions.merge({window for time in times for window in sessions.assign(time)})
+    assert [session for session, _ in merged] == [Window(run[0], run[-1] + gap) for run in runs]
+
+
+@given(st.integers(1, 50), st.lists(st.integers(0, 500), max_size=30), st.data())
+def test_merging_sessions_in_steps_gives_what_merging_them_at_once_gives(
+    gap: int, times: list[int], data: st.DataObject
+) -> None:
+    sessions = SessionWindows(gap)
+    so_far: set[Window] = set()
+    for time in data.draw(st.permutations(times)):
+        so_far = {session for session, _ in sessions.merge({*so_far, *sessions.assign(time)})}
+    at_once = sessions.merge({window for time in times for window in sessions.assign(time)})
+    assert so_far == {session for session, _ in at_once}
+
+
+@given(st.sets(st.builds(lambda start, length: Window(start, start + length), SMALL_TIMES, st.integers(1, 2000))))
+def test_merged_windows_do_not_intersect_and_span_their_parts(windows: set[Window]) -> None:
+    merged = merge_intersecting(windows)
+    for (left, _), (right, _) in pairwise(merged):
+        assert left.end <= right.start
+    for span, parts in merged:
+        assert (span.start, span.end) == (min(part.start for part in parts), max(part.end for part in parts))
+
+
+@pytest.mark.parametrize("strategy", [FixedWindows(7), SlidingWindows(7, 3), GlobalWindows(), CalendarWindows("day")])
+def test_only_sessions_merge(strategy: WindowStrategy) -> None:
+    assert not strategy.merges
+    assert SessionWindows(7).merges

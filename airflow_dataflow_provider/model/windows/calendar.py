@@ -11,9 +11,12 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from airflow_dataflow_provider.model.errors import DefinitionError
-from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_datetime, to_micros
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_micros
 from airflow_dataflow_provider.model.windows.strategy import NO_ROW, WindowStrategy
 from airflow_dataflow_provider.model.windows.window import Key, Window
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_DAY: Micros = 86_400_000_000
 
 
 class CalendarUnit(StrEnum):
@@ -31,7 +34,8 @@ class CalendarWindows(WindowStrategy):
     """Days, weeks, months or years in a time zone: from local midnight to local midnight.
 
     A day on which clocks change has 23 or 25 hours. Where clocks skip midnight, the day starts at the first instant
-    that it has; where midnight comes twice, at the first of the two.
+    that it has; where midnight comes twice, at the first of the two. All before the year 3 or so is one window, and all
+    after the year 9998: no calendar here goes further.
 
     Args:
         unit: ``"day"``, ``"week"``, ``"month"`` or ``"year"``.
@@ -63,25 +67,38 @@ class CalendarWindows(WindowStrategy):
     @property
     def longest(self) -> Micros:
         """No unit is longer than a year."""
-        return 370 * 86_400_000_000
+        return 370 * _DAY
 
     def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] = NO_ROW) -> tuple[Window]:  # noqa: ARG002
         """The one window around the time."""
-        day = to_datetime(event_time).astimezone(ZoneInfo(self.time_zone)).date()
-        return (_window(self.unit, self.time_zone, day),)
+        first, last = _borders(self.unit, self.time_zone)
+        if not first <= event_time < last:
+            return (Window(MIN_TIME, first) if event_time < first else Window(last, MAX_TIME),)
+        day = _first_day(self.unit, _local_day(event_time, self.time_zone))
+        window = _window(self.unit, self.time_zone, day)
+        if event_time >= window.end:  # clocks have been put back across midnight: it is yesterday once more
+            window = _window(self.unit, self.time_zone, _next(self.unit, day))
+        return (window,)
 
     def __repr__(self) -> str:
         return f"CalendarWindows({self.unit.value!r}, {self.time_zone!r})"
 
 
 @lru_cache(maxsize=10_000)
-def _window(unit: CalendarUnit, time_zone: str, day: dt.date) -> Window:
-    first = _first_day(unit, day)
-    try:
-        after = _next(unit, first)
-    except OverflowError:
-        return Window(_midnight(time_zone, first), MAX_TIME)
-    return Window(_midnight(time_zone, first), _midnight(time_zone, after))
+def _window(unit: CalendarUnit, time_zone: str, first: dt.date) -> Window:
+    """The window whose first day this is."""
+    return Window(_midnight(time_zone, first), _midnight(time_zone, _next(unit, first)))
+
+
+@lru_cache(maxsize=1000)
+def _borders(unit: CalendarUnit, time_zone: str) -> tuple[Micros, Micros]:
+    """Where the calendar's windows begin and end: far enough from its first and last day for every computation."""
+    first, last = _first_day(unit, dt.date(3, 1, 1)), _first_day(unit, dt.date(9999, 1, 1))
+    return _midnight(time_zone, first), _midnight(time_zone, last)
+
+
+def _local_day(time: Micros, time_zone: str) -> dt.date:
+    return (_EPOCH + dt.timedelta(microseconds=time)).astimezone(ZoneInfo(time_zone)).date()
 
 
 def _first_day(unit: CalendarUnit, day: dt.date) -> dt.date:
@@ -115,14 +132,12 @@ def _midnight(time_zone: str, day: dt.date) -> Micros:
     instant = local.astimezone(dt.UTC)
     if instant.astimezone(zone).replace(tzinfo=None) == local.replace(tzinfo=None):
         return to_micros(instant)
-    # Clocks skip this midnight: reading it with the offset before the change lands past the gap, by as much as the gap
-    # has beyond midnight; the change itself is the first instant of the day.
-    before = to_micros(local.replace(fold=0).astimezone(dt.UTC)) - 86_400_000_000
-    low, high = before, to_micros(instant) + 86_400_000_000
+    # Clocks skip this midnight: the day begins where they do it, less than a day from where midnight would have been.
+    low, high = to_micros(instant) - _DAY, to_micros(instant) + _DAY
     while high - low > 1:
         middle = (low + high) // 2
-        if to_datetime(middle).astimezone(zone).date() < day:
+        if _local_day(middle, time_zone) < day:
             low = middle
         else:
             high = middle
-    return max(min(high, MAX_TIME), MIN_TIME)
+    return high
