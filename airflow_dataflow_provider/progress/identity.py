@@ -31,6 +31,7 @@ class PipelineIdentity:
         shape: the parts of the definition that the state depends on, each as text.
         partitions: how many state partitions there are.
         created_at: processing time.
+        signals: the names of the signals that its triggers listen to; None where nobody has recorded them.
         format_version: the layout of the folder.
     """
 
@@ -41,6 +42,7 @@ class PipelineIdentity:
     shape: Mapping[str, str]
     partitions: int
     created_at: Micros
+    signals: frozenset[str] | None = None
     format_version: int = FORMAT_VERSION
 
     def __post_init__(self) -> None:
@@ -58,6 +60,7 @@ class PipelineIdentity:
             "fingerprint": self.fingerprint,
             "partitions": self.partitions,
             "created_at": iso(self.created_at),
+            **({} if self.signals is None else {"signals": sorted(self.signals)}),
             "shape": dict(self.shape),
             "definition": self.definition,
         }
@@ -73,6 +76,7 @@ class PipelineIdentity:
             shape=dict(document["shape"]),
             partitions=document["partitions"],
             created_at=from_iso(document["created_at"]),
+            signals=frozenset(document["signals"]) if "signals" in document else None,
             format_version=document["format_version"],
         )
 
@@ -96,6 +100,7 @@ def ensure(
     shape: Mapping[str, str],
     partitions: int,
     now: Micros,
+    signals: frozenset[str] | None = None,
 ) -> PipelineIdentity:
     """Make the state of a pipeline, or make sure that this one is its own and that the definition fits.
 
@@ -108,7 +113,7 @@ def ensure(
         StateError: ``STATE_OTHER_PIPELINE``, ``STATE_DEFINITION_CHANGED``, ``STATE_FORMAT``, ``STATE_UNREADABLE``, or
             ``STATE_FILESYSTEM`` where the store lets a second writer in.
     """
-    ours = PipelineIdentity(name, uuid.uuid4().hex, fingerprint, definition, shape, partitions, now)
+    ours = PipelineIdentity(name, uuid.uuid4().hex, fingerprint, definition, shape, partitions, now, signals)
     standing = load(store)
     if standing is None:
         standing = _parsed(store, store.put_if_absent(_PATH, ours.to_json()))

@@ -84,6 +84,7 @@ class EpochPlan:
         planned_at: processing time of the plan.
         interval: the span of an ``interval`` epoch, None for all others.
         details: whatever else the engine must find again; JSON.
+        requests: the ids of the signals in its clock, which wait until it is committed.
     """
 
     epoch: int
@@ -96,6 +97,7 @@ class EpochPlan:
     planned_at: Micros
     interval: Interval | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    requests: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check(self.epoch, self.kind, self.mode, self.interval)
@@ -113,6 +115,7 @@ class EpochPlan:
             "planned_at": iso(self.planned_at),
             "interval": _interval_to_json(self.interval),
             "details": dict(self.details),
+            **({"requests": list(self.requests)} if self.requests else {}),
         }
 
     @classmethod
@@ -129,6 +132,7 @@ class EpochPlan:
             planned_at=from_iso(document["planned_at"]),
             interval=_interval_from_json(document["interval"]),
             details=document["details"],
+            requests=tuple(document.get("requests", ())),
         )
 
 
@@ -296,11 +300,16 @@ def _check(epoch: int, kind: str, mode: str, interval: Interval | None) -> None:
 
 
 def _clock_to_json(clock: Clock) -> Json:
-    return {"processing_time": iso(clock.processing_time), "watermarks": clock.watermarks.to_json()}
+    raised = {"signals": sorted(clock.signals)} if clock.signals else {}
+    return {"processing_time": iso(clock.processing_time), "watermarks": clock.watermarks.to_json(), **raised}
 
 
 def _clock_from_json(document: Json) -> Clock:
-    return Clock(from_iso(document["processing_time"]), WatermarkCurve.from_json(document["watermarks"]))
+    return Clock(
+        from_iso(document["processing_time"]),
+        WatermarkCurve.from_json(document["watermarks"]),
+        frozenset(document.get("signals", ())),
+    )
 
 
 def _interval_to_json(interval: Interval | None) -> list[str] | None:

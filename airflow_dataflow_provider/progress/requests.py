@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from airflow_dataflow_provider.model.errors import OwnershipError, StateError
+from airflow_dataflow_provider.model.errors import OwnershipError, StateError, SubmissionError
 from airflow_dataflow_provider.model.time import Micros, from_iso, iso, to_datetime
 from airflow_dataflow_provider.progress import identity
 from airflow_dataflow_provider.progress.documents import load_document
@@ -85,9 +86,29 @@ def request_signal(store: Store, name: str, now: Micros) -> Request:
 
     Raises:
         StateError: ``STATE_ABSENT``, if there is no pipeline here.
+        SubmissionError: ``SUBMIT_SIGNAL``, if no trigger of the pipeline listens to it.
     """
-    _require_pipeline(store)
+    pipeline = identity.load(store)
+    if pipeline is None:
+        raise absent(store)
+    if pipeline.signals is not None:
+        refuse_unheard(name, pipeline.signals, pipeline.name)
     return _put(store, Request(_new_id(now), "signal", name, None, now))
+
+
+def refuse_unheard(name: str, known: Collection[str], pipeline: str) -> None:
+    """Refuse to raise a signal that no trigger waits for: it would do nothing, and nobody would notice.
+
+    Raises:
+        SubmissionError: ``SUBMIT_SIGNAL``, with the names that are waited for.
+    """
+    if name not in known:
+        raise SubmissionError(
+            f"no trigger of pipeline {pipeline!r} listens to the signal {name!r}",
+            why="it would be raised in vain, and nobody would notice",
+            todo=f"raise one of {', '.join(sorted(known))}" if known else "its triggers listen to no signal at all",
+            code="SUBMIT_SIGNAL",
+        )
 
 
 def pending(store: Store, *, token: int | None = None) -> list[Request]:
@@ -127,6 +148,11 @@ def acknowledge(store: Store, request: Request, now: Micros, by_token: int) -> N
             code="OWNER_FENCED",
         )
     store.put_if_absent(f"{_FOLDER}/{request.id}.done.json", {"id": request.id, "at": iso(now), "token": by_token})
+
+
+def remove(store: Store, request_id: str) -> None:
+    """Take a request away, where something else remembers that it was taken; what is absent already is fine."""
+    store.delete(f"{_FOLDER}/{request_id}.json")
 
 
 def _put(store: Store, request: Request) -> Request:

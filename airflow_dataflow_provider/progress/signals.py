@@ -1,11 +1,26 @@
-"""Named signals from outside: which ones a pipeline listens to."""
+"""Named signals from outside: which ones a pipeline listens to, who raises them, and how an epoch takes them.
+
+A signal is a request (:func:`~airflow_dataflow_provider.progress.requests.request_signal`), or a file of its name that
+somebody has put into the folder ``signals/`` of the state. It waits until a driver plans an epoch. The plan names it
+before the epoch runs, and once the epoch is committed the request is removed: a crash in between loses no signal, and
+raises none twice. Raised twice before an epoch takes it, it is one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import logging
+from collections.abc import Collection, Iterable
 
-from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.pipeline import Pipeline
+from airflow_dataflow_provider.model.time import Micros
+from airflow_dataflow_provider.progress import requests
+from airflow_dataflow_provider.progress.requests import Request
+from airflow_dataflow_provider.progress.store import Store
+
+log = logging.getLogger(__name__)
+
+FOLDER = "signals"
+"""Where people drop files. A file that a driver has seen is gone; one that stays has a name that nobody listens to."""
 
 
 def listened_to(pipeline: Pipeline) -> frozenset[str]:
@@ -13,16 +28,36 @@ def listened_to(pipeline: Pipeline) -> frozenset[str]:
     return frozenset[str]().union(*(grouping.trigger.signals() for grouping in pipeline.groupings))
 
 
-def refuse_unheard(name: str, known: Collection[str], pipeline: str) -> None:
-    """Refuse to raise a signal that no trigger waits for: it would do nothing, and nobody would notice.
+def raised(store: Store, known: Collection[str], now: Micros) -> list[Request]:
+    """The signals that no epoch has taken, oldest first; files become requests.
 
-    Raises:
-        SubmissionError: ``SUBMIT_SIGNAL``, with the names that are waited for.
+    To be called between epochs only: what an epoch has planned must be :func:`forgotten <forget>` before.
+
+    Args:
+        store: the pipeline's state.
+        known: the names that the pipeline listens to; without any, nothing is looked at.
+        now: processing time.
     """
-    if name not in known:
-        raise SubmissionError(
-            f"no trigger of pipeline {pipeline!r} listens to the signal {name!r}",
-            why="it would be raised in vain, and nobody would notice",
-            todo=f"raise one of {', '.join(sorted(known))}" if known else "its triggers listen to no signal at all",
-            code="SUBMIT_SIGNAL",
-        )
+    if not known:
+        return []
+    waiting = [request for request in requests.pending(store) if request.signal in known]
+    for name in store.list(FOLDER):
+        if name not in known:
+            log.warning("nobody listens to the signal of the file %s", store.child(f"{FOLDER}/{name}"))
+            continue
+        # A request of this name is either this file's, left by a crash between the next two lines, or as good as it.
+        if all(request.signal != name for request in waiting):
+            waiting.append(requests.request_signal(store, name, now))
+        store.delete(f"{FOLDER}/{name}")
+    return waiting
+
+
+def names(raised: Iterable[Request]) -> frozenset[str]:
+    """The names of some signals."""
+    return frozenset(request.signal for request in raised if request.signal is not None)
+
+
+def forget(store: Store, taken: Iterable[str]) -> None:
+    """Remove the requests that a committed epoch has taken, by id. Doing it again changes nothing."""
+    for request in taken:
+        requests.remove(store, request)

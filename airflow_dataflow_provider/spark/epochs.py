@@ -6,8 +6,8 @@ plan and goes on where it stood: with the clock that was planned, and with the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.model.clock import Clock
@@ -15,6 +15,7 @@ from airflow_dataflow_provider.model.errors import DataError, StateError
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
+from airflow_dataflow_provider.progress import signals
 from airflow_dataflow_provider.progress.pane_commits import PaneCommit
 from airflow_dataflow_provider.progress.records import EpochKind, EpochPlan, EpochRecord, Prepared, RowCounts
 from airflow_dataflow_provider.spark import state
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.progress.identity import PipelineIdentity
     from airflow_dataflow_provider.progress.log import EpochLog
     from airflow_dataflow_provider.progress.owner import Ownership
+    from airflow_dataflow_provider.progress.requests import Request
     from airflow_dataflow_provider.progress.store import Store
     from airflow_dataflow_provider.spark.pane_writer import PaneWriter
     from airflow_dataflow_provider.spark.reading import Schema
@@ -82,8 +84,11 @@ class Epochs:
         self._since_snapshot = 0
         self._distinct = 0.0
         self._delays = Observation()
+        self._signals = signals.listened_to(run.pipeline)
+        self._awaits_batch = False
         if last is not None:
             self._restore(last)
+            self._forget_signals(run.log.planned(last.epoch))
 
     # Epochs
 
@@ -93,7 +98,7 @@ class Epochs:
         if plan is None:
             now = self._run.now()
             self._told = self.estimate(now, idle=False).raised_to(self._told)
-            plan = self._plan("data", Clock(now, self._told), batch=batch)
+            plan = self._plan("data", Clock(now, self._told), self._raised(now), batch=batch)
         elif plan.epoch < self._next:
             return
         self._finish(plan, listing)
@@ -107,19 +112,22 @@ class Epochs:
         Returns:
             Whether there was one.
         """
+        if self._awaits_batch:
+            return False
         now = self._run.now()
-        curve = self.estimate(now, idle=idle).raised_to(self._told)
-        if curve == self._told and not self._due(Clock(now, curve), curve.at(100)):
+        curve, raised = self.estimate(now, idle=idle).raised_to(self._told), self._raised(now)
+        if curve == self._told and not raised and not self._due(Clock(now, curve), curve.at(100)):
             return False
         self._told = curve
-        self._finish(self._plan("clock", Clock(now, curve)), None)
+        self._finish(self._plan("clock", Clock(now, curve), raised), None)
         return True
 
     def end_of_input(self) -> None:
         """Fire as at the end of input. Windows stay open by the estimate, so that a later run can go on."""
-        self._told = self.estimate(self._run.now(), idle=True).raised_to(self._told)
-        clock = Clock(self._run.now(), END_OF_INPUT)
-        self._finish(self._plan("end_of_input", clock, details={"told": self._told.to_json()}), None)
+        now = self._run.now()
+        self._told = self.estimate(now, idle=True).raised_to(self._told)
+        told = {"told": self._told.to_json()}
+        self._finish(self._plan("end_of_input", Clock(now, END_OF_INPUT), self._raised(now), details=told), None)
 
     def interval(self, listing: DataFrame, interval: tuple[Micros, Micros]) -> None:
         """One epoch that recomputes the windows whose end lies in ``(from, to]`` and replaces what stood there.
@@ -140,7 +148,8 @@ class Epochs:
     def resume(self, listing_now: Callable[[], DataFrame]) -> None:
         """Finish what the driver before this one had planned, unless Spark has to hand its batch out again."""
         plan = self._run.log.open_plan()
-        if plan is not None and (plan.kind != "data" or self._run.log.prepared(plan.epoch) is not None):
+        self._awaits_batch = plan is not None and plan.kind == "data" and self._run.log.prepared(plan.epoch) is None
+        if plan is not None and not self._awaits_batch:
             self._finish(plan, listing_now() if plan.kind == "interval" else None)
 
     def sweep(self) -> None:
@@ -174,6 +183,7 @@ class Epochs:
         self,
         kind: EpochKind,
         clock: Clock,
+        raised: Sequence[Request] = (),
         *,
         batch: int | None = None,
         interval: tuple[Micros, Micros] | None = None,
@@ -188,10 +198,11 @@ class Epochs:
             run.ownership.token,
             run.run_id,
             run.mode,
-            clock,
+            replace(clock, signals=signals.names(raised)),
             run.now(),
             interval,
             details or {},
+            tuple(request.id for request in raised),
         )
         return run.log.plan(plan)
 
@@ -235,6 +246,8 @@ class Epochs:
             )
         )
         self._next = plan.epoch + 1
+        self._awaits_batch = False
+        self._forget_signals(plan)
         if plan.interval is None:
             self._absorb(record)
         if plan.epoch % _SWEEP_EVERY == 0:
@@ -310,7 +323,18 @@ class Epochs:
         mapped = listing.rdd.mapPartitions(map_side.run_task)
         return mapped.partitionBy(partitions, int).mapPartitionsWithIndex(reduce_side.run_task).collect()
 
+    def _raised(self, now: Micros) -> list[Request]:
+        return signals.raised(self._run.store, self._signals, now)
+
+    def _forget_signals(self, committed: EpochPlan | None) -> None:
+        """A committed epoch has taken its signals; before the next one is planned, nobody must find them again."""
+        if committed is not None:
+            signals.forget(self._run.store, committed.requests)
+
     def _due(self, clock: Clock, horizon: Micros) -> bool:
+        """Whether an epoch without elements has anything to do."""
+        if clock.signals:
+            return True
         lateness = self._run.pipeline.grouping.allowed_lateness
         return any(chain.live and chain.wake.is_due(clock, horizon, lateness) for chain in self._chains.values())
 

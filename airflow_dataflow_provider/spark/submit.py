@@ -18,6 +18,7 @@ from airflow_dataflow_provider.model.windows import FixedWindows, GlobalWindows
 from airflow_dataflow_provider.progress import identity
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.owner import Heart, Ownership
+from airflow_dataflow_provider.progress.signals import listened_to
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 from airflow_dataflow_provider.spark.frames import schema_bytes, schema_from_bytes
@@ -99,6 +100,7 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
         shape=pipeline.shape(),
         partitions=partitions,
         now=now(),
+        signals=listened_to(pipeline),
     )
     ownership = Ownership.claim(
         store, mode=mode.value, run_id=submission.run_id, now=now(), take_over=submission.take_over

@@ -13,7 +13,8 @@ from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, iso, to_datetime
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve, percentile_text
 from airflow_dataflow_provider.model.watermarks import percentile as checked_percentile
-from airflow_dataflow_provider.progress.signals import listened_to, refuse_unheard
+from airflow_dataflow_provider.progress.requests import refuse_unheard
+from airflow_dataflow_provider.progress.signals import listened_to
 from airflow_dataflow_provider.reference.interpreter import Epoch
 from airflow_dataflow_provider.testing.engines import engine_named
 from airflow_dataflow_provider.testing.times import DEFAULT_DAY, Moment, moment, start_of
