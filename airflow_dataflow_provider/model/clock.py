@@ -13,12 +13,19 @@ class Clock:
     """Processing time and watermarks, fixed before an epoch's elements are looked at.
 
     A replayed epoch reads the clock it had the first time, so every pane is the same again. ``signals`` are the names
-    of those that were raised since the epoch before.
+    of those that were raised since the epoch before. ``timers_until`` is the processing time that triggers see where it
+    is not the real one: in a batch none is due before the input ends (:mod:`airflow_dataflow_provider.model.batch`).
     """
 
     processing_time: Micros
     watermarks: WatermarkCurve
     signals: frozenset[str] = frozenset()
+    timers_until: Micros | None = None
+
+    @property
+    def timers(self) -> Micros:
+        """Processing time as triggers see it; panes carry the real one."""
+        return self.processing_time if self.timers_until is None else self.timers_until
 
     @property
     def watermark(self) -> Micros:

@@ -88,7 +88,7 @@ class AtPeriod(ClockTrigger):
     def is_due(self, now: Situation) -> bool:
         """A tick has passed since the first new element arrived."""
         first = now.first_arrival
-        return first is not None and now.clock.processing_time // self.period > first // self.period
+        return first is not None and now.clock.timers // self.period > first // self.period
 
     def __repr__(self) -> str:
         return f"AtPeriod({duration_text(self.period)!r})"
@@ -105,7 +105,7 @@ class AfterDelay(ClockTrigger):
 
     def is_due(self, now: Situation) -> bool:
         """The clock has reached the first new element's arrival plus the delay."""
-        return now.first_arrival is not None and now.clock.processing_time >= now.first_arrival + self.delay
+        return now.first_arrival is not None and now.clock.timers >= now.first_arrival + self.delay
 
     def __repr__(self) -> str:
         return f"AfterDelay({duration_text(self.delay)!r})"
