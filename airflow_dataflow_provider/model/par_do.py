@@ -22,8 +22,9 @@ from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.windows.strategy import WindowStrategy
 
 Row = Mapping[str, Any]
-EVENT_TIME, ARRIVAL_TIME = "_event", "_arrival"
-"""Columns of a frame that a :class:`Vectorised` function gets: the element's times, in microseconds (Int64)."""
+EVENT_TIME, ARRIVAL_TIME, ELEMENT = "_event", "_arrival", "_element"
+"""Columns of a frame that a :class:`Vectorised` function gets: the element's times, in microseconds, and its number in
+the frame (all Int64)."""
 TYPES: tuple[type, ...] = (str, int, float, bool, bytes, dt.datetime, dt.date, Decimal)
 """The types that a column made by Python can be said to have."""
 
@@ -101,12 +102,18 @@ class SparkColumns(ParDo):
 class Vectorised(ParDo):
     """A function from a polars frame to a polars frame, called a few times an epoch with many elements each.
 
-    The frame has the columns that it reads and, in microseconds, ``_event`` and ``_arrival``, which the result must
-    have, too: they are the times of each result. A function that changes ``_event`` gives elements another event time.
-    It must be able to take a frame without rows, from which the types of its result are learned.
+    The frame has the columns that it reads, the times ``_event`` and ``_arrival`` in microseconds, and ``_element``, the
+    number of each element in the frame. The result must have ``_element``: it says which element each row is made of,
+    and with it whatever else belongs to that element, such as windows assigned before, its place in the order of
+    arrival, or that it is taken back. It may leave the times out; a result with another ``_event`` has another event
+    time. ``with_columns``, ``filter`` and ``explode`` carry all of these along; a ``select`` must name ``_element``.
+
+    The function must be able to take a frame without rows, from which the columns and types of its result are learned,
+    and must give the same ones for any rows. Which elements share a frame is the engine's choice.
 
     Args:
-        function: importable where the engine's workers run; no state, no side effects.
+        function: no state, no side effects. An engine that keeps a state takes only functions that have a name in their
+            module, so that another function is seen to be another one.
         reads: the columns that it needs, or None for all. Reading few is faster.
         arrow: it takes and gives ``pyarrow.Table`` instead.
     """
@@ -130,9 +137,11 @@ class PerElement(ParDo):
     """A Python function of one element, called for each: easy to write, and slow (about a million calls a second).
 
     Args:
-        function: takes the row as a mapping and gives None, one mapping, or an iterable of mappings: the results.
+        function: takes the row as a mapping and gives None, one mapping, or an iterable of mappings: the results. Times
+            are aware, in UTC. As for :class:`Vectorised`, it has a name in its module.
         makes: the columns of a result with their Python types, e.g. ``{"prefix": str, "user": str}``. A column that a
-            result lacks is null; one that is not named here is dropped.
+            result lacks is null; one that is not named here is dropped. On an engine, integers have 64 bits and decimals
+            up to 20 digits before the point and 18 behind it; anything else is an error, never rounded.
         reads: the columns that the function needs, or None for all.
     """
 

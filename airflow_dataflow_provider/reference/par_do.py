@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from airflow_dataflow_provider.model.elements import Element
-from airflow_dataflow_provider.model.errors import SubmissionError
+from airflow_dataflow_provider.model.errors import DataError, SubmissionError
 from airflow_dataflow_provider.model.par_do import (
     ARRIVAL_TIME,
+    ELEMENT,
     EVENT_TIME,
     AssignWindows,
     ParDo,
@@ -57,18 +58,25 @@ def _vectorised(step: Vectorised, elements: Sequence[Element]) -> list[Element]:
 
     if not elements:
         return []
-    times = {EVENT_TIME: pl.Int64, ARRIVAL_TIME: pl.Int64}
+    hidden = {EVENT_TIME: pl.Int64, ARRIVAL_TIME: pl.Int64, ELEMENT: pl.Int64}
     rows = [
         {name: element.row.get(name) for name in (step.reads if step.reads is not None else element.row)}
-        | {EVENT_TIME: element.event_time, ARRIVAL_TIME: element.arrival_time}
+        | {EVENT_TIME: element.event_time, ARRIVAL_TIME: element.arrival_time, ELEMENT: 0}
         for element in elements
     ]
-    frame = pl.DataFrame(rows, schema_overrides=times, infer_schema_length=None)
+    frame = pl.DataFrame(rows, schema_overrides=hidden, infer_schema_length=None)
     found: list[Element] = []
     for number, element in enumerate(elements):
         one = frame[number : number + 1]
-        made = step.function(one.to_arrow()) if step.arrow else step.function(one)
+        made = step.function(one.to_arrow(compat_level=pl.CompatLevel.oldest())) if step.arrow else step.function(one)
         for row in (pl.from_arrow(made) if step.arrow else made).iter_rows(named=True):
-            event_time, arrival_time = row.pop(EVENT_TIME), row.pop(ARRIVAL_TIME)
+            if row.pop(ELEMENT, None) != 0:
+                raise DataError(
+                    f"a result of {step!r} does not say which element it is made of",
+                    todo=f"keep the column {ELEMENT!r}",
+                    code="DATA_PAR_DO",
+                )
+            event_time = row.pop(EVENT_TIME, element.event_time)
+            arrival_time = row.pop(ARRIVAL_TIME, element.arrival_time)
             found.append(replace(element, row=row, event_time=event_time, arrival_time=arrival_time))
     return found
