@@ -1,0 +1,151 @@
+"""Signals reach exactly one epoch's clock, wherever the driver dies. What an epoch computes plays no part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from airflow_dataflow_provider import AtSignal, AtWatermark, Files, FixedWindows, Pipeline, Repeat, SequenceOf, Sum
+from airflow_dataflow_provider.model.time import MIN_TIME, iso
+from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
+from airflow_dataflow_provider.progress import identity, signals
+from airflow_dataflow_provider.progress.log import EpochLog
+from airflow_dataflow_provider.progress.owner import Ownership
+from airflow_dataflow_provider.progress.records import EpochPlan
+from airflow_dataflow_provider.progress.requests import pending, request_signal
+from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.spark.delays import Observation
+from airflow_dataflow_provider.spark.epochs import Epochs, Run
+
+PIPELINE = (
+    Pipeline("p", Files("events/*.parquet", event_time="happened"))
+    .group_by_key_and_window(
+        key="key", window=FixedWindows("1h"), trigger=SequenceOf(AtSignal("publish"), Repeat(AtWatermark()))
+    )
+    .combine(total=Sum("value"))
+)
+LISTING: Any = "Spark's rows"
+
+
+class Crash(Exception):
+    """Where a driver died."""
+
+
+class Driver(Epochs):
+    """A driver whose epochs compute nothing, and which dies where a test says.
+
+    Args:
+        state: the folder.
+        dies: ``planned`` (before the epoch runs), ``prepared`` or ``committed``.
+    """
+
+    def __init__(self, state: Path, dies: str = "") -> None:
+        store = Store.open(str(state))
+        standing = identity.ensure(
+            store, name="p", fingerprint="", definition="", shape={}, partitions=1, now=0,
+            signals=signals.listened_to(PIPELINE),
+        )  # fmt: skip
+        self._dies = dies
+        owner = Ownership.claim(store, mode="streaming", run_id="run", now=0, take_over=True)
+        panes: Any = SimpleNamespace(sync=lambda: None, commit=lambda _: self._die("prepared"))
+        run = Run(
+            spark=None, pipeline=PIPELINE, store=store, identity=standing, ownership=owner, log=EpochLog(store),
+            panes=panes, schema={}, mode="streaming", run_id="run", now=lambda: 0, on_commit=lambda _: None,
+            script=lambda: NOTHING_KNOWN,
+        )  # type: ignore[arg-type]  # fmt: skip
+        super().__init__(run)
+
+    def _execute(self, plan: EpochPlan, listing: object) -> dict[str, Any]:
+        self._die("planned")
+        assert (listing is not None) == (plan.kind in ("data", "interval"))
+        chains: Mapping[str, Any] = {}
+        return {
+            "panes": 0, "pane_files": [], "read": 0, "late": 0, "expired": 0, "rejected": 0, "state_bytes": 0,
+            "horizon": iso(MIN_TIME), "frontier": iso(MIN_TIME), "distinct": 0.0, "chains": chains, "observed": None,
+            "delays": Observation().to_json(), "clock_processing_time": iso(0),
+        }  # fmt: skip
+
+    def _forget_signals(self, committed: EpochPlan | None) -> None:
+        self._die("committed")
+        super()._forget_signals(committed)
+
+    def _die(self, where: str) -> None:
+        if where == self._dies:
+            raise Crash
+
+
+def raise_signal(state: Path, by: str) -> None:
+    if by == "file":
+        Store.open(str(state)).write("signals/publish", b"")
+    else:
+        request_signal(Store.open(str(state)), "publish", 0)
+
+
+def heard(state: Path) -> list[list[str]]:
+    """The signals of each committed epoch."""
+    return [sorted(record.clock.signals) for record in EpochLog(Store.open(str(state))).records()]
+
+
+@pytest.mark.parametrize("by", ["request", "file"])
+def test_a_signal_moves_the_clock_of_one_epoch(by: str, tmp_path: Path) -> None:
+    driver = Driver(tmp_path)
+    assert not driver.clock(idle=True)
+    raise_signal(tmp_path, by)
+    assert driver.clock(idle=True)
+    assert not driver.clock(idle=True)
+    driver.data(LISTING, 0)
+    assert heard(tmp_path) == [["publish"], []]
+    assert pending(Store.open(str(tmp_path))) == []
+
+
+def test_an_epoch_with_elements_and_the_end_of_input_take_signals_too(tmp_path: Path) -> None:
+    driver = Driver(tmp_path)
+    raise_signal(tmp_path, "request")
+    driver.data(LISTING, 0)
+    raise_signal(tmp_path, "request")
+    driver.end_of_input()
+    assert heard(tmp_path) == [["publish"], ["publish"]]
+
+
+def test_the_recomputing_of_an_interval_leaves_signals_to_the_stream(tmp_path: Path) -> None:
+    driver = Driver(tmp_path)
+    raise_signal(tmp_path, "request")
+    driver.interval(LISTING, (0, 1))
+    assert heard(tmp_path) == [[]]
+    assert len(pending(Store.open(str(tmp_path)))) == 1
+
+
+@pytest.mark.parametrize("by", ["request", "file"])
+@pytest.mark.parametrize("dies", ["planned", "prepared", "committed"])
+@pytest.mark.parametrize("kind", ["clock", "data"])
+@pytest.mark.parametrize("again", [False, True])
+def test_a_crash_neither_loses_a_signal_nor_doubles_it(
+    again: bool, kind: str, dies: str, by: str, tmp_path: Path
+) -> None:
+    Driver(tmp_path)
+    raise_signal(tmp_path, by)
+    with pytest.raises(Crash):
+        act(Driver(tmp_path, dies), kind)
+    if again:
+        raise_signal(tmp_path, by)  # while nobody drives: the next epoch's, not the one that was planned
+    driver = Driver(tmp_path)
+    driver.resume(lambda: LISTING)
+    # Before Spark hands the interrupted batch out again, a tick may come.
+    interrupted = kind == "data" and dies == "planned"
+    assert driver.clock(idle=True) is (again and not interrupted)
+    act(driver, kind)
+    driver.clock(idle=True)
+    assert [names for names in heard(tmp_path) if names] == [["publish"]] * (1 + again)
+    assert not driver.clock(idle=True)
+    assert pending(Store.open(str(tmp_path))) == []
+
+
+def act(driver: Driver, kind: str) -> None:
+    if kind == "data":
+        driver.data(LISTING, 0)
+    else:
+        driver.clock(idle=True)
