@@ -1,8 +1,8 @@
 """``ParDo``: what is done to each element before it is grouped (Dataflow Model, section 2.1), in three forms.
 
 :class:`SparkColumns` leaves it to Spark's own expressions, :class:`Vectorised` to a function of whole frames, and
-:class:`PerElement` to a Python function of one element. The last one is by far the slowest. All are stateless: an engine
-may apply them to any share of the elements, in any order, and again after a failure.
+:class:`PerElement` to a Python function of one element. The last one is by far the slowest. All are stateless: an
+engine may apply them to any share of the elements, in any order, and again after a failure.
 
 A result has the times of the element that it was made of. :class:`AssignWindows` may stand anywhere among them: windows
 are then those of the event time as it was there.
@@ -102,9 +102,9 @@ class SparkColumns(ParDo):
 class Vectorised(ParDo):
     """A function from a polars frame to a polars frame, called a few times an epoch with many elements each.
 
-    The frame has the columns that it reads, the times ``_event`` and ``_arrival`` in microseconds, and ``_element``, the
-    number of each element in the frame. The result must have ``_element``: it says which element each row is made of,
-    and with it whatever else belongs to that element, such as windows assigned before, its place in the order of
+    The frame has the columns that it reads, the times ``_event`` and ``_arrival`` in microseconds, and ``_element``,
+    the number of each element in the frame. The result must have ``_element``: it says which element each row is made
+    of, and with it whatever else belongs to that element, such as windows assigned before, its place in the order of
     arrival, or that it is taken back. It may leave the times out; a result with another ``_event`` has another event
     time. ``with_columns``, ``filter`` and ``explode`` carry all of these along; a ``select`` must name ``_element``.
 
@@ -140,8 +140,8 @@ class PerElement(ParDo):
         function: takes the row as a mapping and gives None, one mapping, or an iterable of mappings: the results. Times
             are aware, in UTC. As for :class:`Vectorised`, it has a name in its module.
         makes: the columns of a result with their Python types, e.g. ``{"prefix": str, "user": str}``. A column that a
-            result lacks is null; one that is not named here is dropped. On an engine, integers have 64 bits and decimals
-            up to 20 digits before the point and 18 behind it; anything else is an error, never rounded.
+            result lacks is null; one that is not named here is dropped. On an engine, integers have 64 bits and
+            decimals up to 20 digits before the point and 18 behind it; what does not fit is an error, never rounded.
         reads: the columns that the function needs, or None for all.
     """
 

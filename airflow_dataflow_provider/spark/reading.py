@@ -21,14 +21,18 @@ if TYPE_CHECKING:
 EVENT, ARRIVAL = "_event", "_arrival"
 """The times of a row in microseconds since the epoch."""
 _REASON = "_reason"
+_MOMENT = pl.Datetime("us", "UTC")
 Schema = dict[str, pl.DataType]
-
-_TEXT_TIME = "%Y-%m-%dT%H:%M:%S%.f%#z"
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One file: its good rows with :data:`EVENT` and :data:`ARRIVAL`, and the rejected ones, whole, with the reason."""
+    """One file: its good rows and the rejected ones.
+
+    Attributes:
+        rows: in :func:`element_types`, with :data:`EVENT` and :data:`ARRIVAL`.
+        rejected: as they are in the file, with the reason.
+    """
 
     rows: pl.DataFrame
     rejected: pl.DataFrame
@@ -47,7 +51,21 @@ def column_types(source: Files, file: str) -> Schema:
             found = pl.read_csv(_open(file), n_rows=10_000, try_parse_dates=False).schema
     except (OSError, pl.exceptions.PolarsError) as error:
         raise _unreadable(file, error) from error
-    return {name: _kept_as(dtype) for name, dtype in found.items()}
+    return {name: kept_as(dtype) for name, dtype in found.items()}
+
+
+def columns_of_elements(found: Schema) -> tuple[str, ...]:
+    """The columns that a pipeline gets which reads all of them: those whose type and name the engine can carry."""
+    return tuple(
+        name
+        for name, dtype in found.items()
+        if not name.startswith("_") and dtype not in (pl.Null, pl.Object, pl.Unknown)
+    )
+
+
+def element_types(source: Files, schema: Schema) -> Schema:
+    """The types of an element's columns, by the types they are read in: a time is the instant that it means, in UTC."""
+    return schema | dict.fromkeys(source.columns(), _MOMENT)
 
 
 def check_columns(source: Files, wanted: tuple[str, ...], found: Schema, file: str) -> Schema:
@@ -59,7 +77,8 @@ def check_columns(source: Files, wanted: tuple[str, ...], found: Schema, file: s
     """
     missing = [name for name in wanted if name not in found]
     if missing:
-        role = " (the event time)" if missing[0] == source.event_time else ""
+        roles = {source.event_time: " (the event time)", source.arrival_time: " (the arrival time)"}
+        role = roles.get(missing[0], "")
         raise SubmissionError(
             f"the column {missing[0]!r}{role} is not in {file}",
             why="the pipeline reads it",
@@ -96,12 +115,13 @@ def read(source: Files, schema: Schema, file: str, now: int, between: tuple[int,
         file: its path or URL.
         now: the arrival time of rows that carry none; microseconds.
         between: only event times in ``[from, to)`` are of interest; microseconds. A hint: row groups that Parquet's own
-            statistics rule out are not read, but other rows outside may come, and all rejected ones do.
+            statistics rule out are not read, but other rows outside may come, and all rejected ones do. Not for a
+            pipeline that changes event times.
 
     Raises:
         DataError: ``DATA_UNREADABLE``, ``DATA_COLUMN_MISSING``: the file as a whole cannot be read.
     """
-    raw = _load(source, list(schema), file, between)
+    raw = _load(source, list(schema) or None, file, between)
     problems: list[pl.Expr] = []
     columns: list[pl.Expr] = []
     for name, dtype in schema.items():
@@ -112,14 +132,19 @@ def read(source: Files, schema: Schema, file: str, now: int, between: tuple[int,
         if raw.schema[name] != dtype:
             broken = converted.is_null() & pl.col(name).is_not_null()
             problems.append(pl.when(broken).then(pl.lit(f"{name} does not read as {dtype}")))
-    event = _micros(source, raw.schema, source.event_time)
-    arrival = _micros(source, raw.schema, source.arrival_time) if source.arrival_time else pl.lit(now, dtype=pl.Int64)
-    for name in source.columns():
+    # Times of text are worth reading once only, so each is a column before it is used.
+    times = {name: pl.col(f"_micros {name}") for name in source.columns()}
+    raw = raw.with_columns(_micros(source, raw.schema, name).alias(f"_micros {name}") for name in times)
+    for name, time in times.items():
+        columns.append(time.cast(_MOMENT).alias(name))
         unread = pl.when(pl.col(name).is_null()).then(pl.lit(f"{name} is null"))
-        problems.append(unread.when(_micros(source, raw.schema, name).is_null()).then(pl.lit(f"{name} is not a time")))
-    rows = raw.select(
-        *columns, event.alias(EVENT), arrival.alias(ARRIVAL), pl.coalesce(problems).cast(pl.String).alias(_REASON)
-    )
+        problems.append(unread.when(time.is_null()).then(pl.lit(f"{name} is not a time")))
+    arrival = times[source.arrival_time] if source.arrival_time else pl.lit(now, dtype=pl.Int64)
+    event = times[source.event_time] if isinstance(source.event_time, str) else arrival
+    reason = pl.coalesce(*problems, pl.lit(None, dtype=pl.String)).alias(_REASON)
+    # Constants alone would make one row, beside the columns there are they make as many as the file has.
+    rows = raw.with_columns(*columns, event.alias(EVENT), arrival.alias(ARRIVAL), reason)
+    rows = rows.select(*schema, EVENT, ARRIVAL, _REASON)
     bad = rows[_REASON].is_not_null()
     if not bad.any():
         return Read(rows.drop(_REASON), pl.DataFrame())
@@ -135,10 +160,11 @@ def _load(source: Files, columns: list[str] | None, file: str, between: tuple[in
     try:
         if source.format == "parquet" and between is not None:
             scan = pl.scan_parquet(_open(file), hive_partitioning=False)
-            dtype = scan.collect_schema().get(source.event_time)
-            if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
-                begin, end = (pl.lit(time).cast(pl.Datetime("us")).dt.replace_time_zone("UTC") for time in between)
-                moment = pl.col(source.event_time)
+            column = source.event_time if isinstance(source.event_time, str) else source.arrival_time
+            dtype = None if column is None else scan.collect_schema().get(column)
+            if column is not None and isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
+                begin, end = (pl.lit(time).cast(_MOMENT) for time in between)
+                moment = pl.col(column)
                 scan = scan.filter(((moment >= begin) & (moment < end)) | moment.is_null())
             return (scan if columns is None else scan.select(columns)).collect()
         if source.format == "parquet":
@@ -175,7 +201,8 @@ def _micros(source: Files, schema: Mapping[str, pl.DataType], name: str) -> pl.E
     return pl.lit(None, dtype=pl.Int64)
 
 
-def _kept_as(dtype: pl.DataType) -> pl.DataType:
+def kept_as(dtype: pl.DataType) -> pl.DataType:
+    """The type in which the engine keeps values of a type: one integer, one float, one text, microseconds."""
     if dtype.is_integer() and dtype != pl.UInt64:
         return pl.Int64()
     if dtype.is_float():

@@ -8,9 +8,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from airflow_dataflow_provider import DataError, Files, SubmissionError
+from airflow_dataflow_provider import INGRESS_TIME, DataError, Files, SubmissionError
 from airflow_dataflow_provider.model.time import to_micros
-from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, check_columns, column_types, read
+from airflow_dataflow_provider.spark.reading import (
+    ARRIVAL,
+    EVENT,
+    check_columns,
+    column_types,
+    columns_of_elements,
+    element_types,
+    read,
+)
 
 NOW = to_micros("2026-01-01T00:00:00Z")
 NOON = to_micros("2013-01-01T12:00:00Z")
@@ -104,3 +112,57 @@ def test_a_later_file_without_a_column_fails_by_name(tmp_path: Path) -> None:
         read(Files(file, event_time="at"), {"at": pl.String(), "value": pl.Int64()}, file, NOW)
     assert refusal.value.code == "DATA_COLUMN_MISSING"
     assert file in refusal.value.what
+
+
+def test_the_columns_of_times_are_read_as_the_instants_that_they_mean(tmp_path: Path) -> None:
+    file = csv(tmp_path, "at,seen,key\n2013-01-01T07:00:00,2013-01-01T14:00:00+01:00,a\n")
+    source = Files(file, event_time="at", arrival_time="seen", time_zone="America/New_York")
+    schema = check_columns(source, ("at", "seen", "key"), column_types(source, file), file)
+    found = read(source, schema, file, NOW)
+    noon = dt.datetime(2013, 1, 1, 12, tzinfo=dt.UTC)
+    assert found.rows.drop(EVENT, ARRIVAL).rows() == [(noon, noon + dt.timedelta(hours=1), "a")]
+    assert found.rows.drop(EVENT, ARRIVAL).schema == element_types(source, schema)
+
+
+def test_an_element_without_a_time_of_its_own_happened_when_the_epoch_read_it(tmp_path: Path) -> None:
+    file = csv(tmp_path, "key\na\nb\n")
+    source = Files(file, event_time=INGRESS_TIME)
+    schema = check_columns(source, ("key",), column_types(source, file), file)
+    found = read(source, schema, file, NOW, (0, 1))
+    assert found.rows.rows() == [("a", NOW, NOW), ("b", NOW, NOW)]
+    assert not len(found.rejected)
+
+
+def test_no_element_is_lost_where_none_of_its_columns_is_wanted(tmp_path: Path) -> None:
+    file = csv(tmp_path, "key\na\nb\n")
+    assert read(Files(file, event_time=INGRESS_TIME), {}, file, NOW).rows.rows() == [(NOW, NOW)] * 2
+
+
+def test_an_element_that_happened_on_arrival_has_the_time_of_the_arrival_column(tmp_path: Path) -> None:
+    file = str(tmp_path / "rows.parquet")
+    times = [dt.datetime(2013, 1, 1, 12, tzinfo=dt.UTC), None, dt.datetime(2014, 1, 1, 12, tzinfo=dt.UTC)]
+    pl.DataFrame({"seen": times}).write_parquet(file, row_group_size=1)
+    source = Files(file, event_time=INGRESS_TIME, arrival_time="seen")
+    schema = check_columns(source, ("seen",), column_types(source, file), file)
+    found = read(source, schema, file, NOW)
+    assert found.rows[EVENT].to_list() == found.rows[ARRIVAL].to_list() == [NOON, to_micros("2014-01-01T12:00:00Z")]
+    assert found.rejected["_reason"].to_list() == ["seen is null"]
+    within = read(source, schema, file, NOW, (NOON, NOON + 1))
+    assert within.rows[EVENT].to_list() == [NOON]
+    assert within.rejected["_reason"].to_list() == ["seen is null"]
+
+
+def test_an_arrival_time_that_is_not_there_is_refused_as_such(tmp_path: Path) -> None:
+    file = csv(tmp_path, "key\na\n")
+    source = Files(file, event_time=INGRESS_TIME, arrival_time="seen")
+    with pytest.raises(SubmissionError, match=r"'seen' \(the arrival time\)") as refusal:
+        check_columns(source, ("seen",), column_types(source, file), file)
+    assert refusal.value.code == "SOURCE_NO_COLUMN"
+
+
+def test_a_pipeline_that_reads_all_columns_gets_those_that_can_be_carried(tmp_path: Path) -> None:
+    file = str(tmp_path / "rows.parquet")
+    columns = {"text": ["a"], "several": [[1, 2]], "parts": [{"x": 1}], "nothing": [None], "_own": [1]}
+    pl.DataFrame(columns).write_parquet(file)
+    found = column_types(Files(file, event_time=INGRESS_TIME), file)
+    assert columns_of_elements(found) == ("text", "several", "parts")
