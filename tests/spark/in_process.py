@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from itertools import pairwise
 
 import polars as pl
 
@@ -30,7 +31,7 @@ class InProcess:
         schema: the columns that it reads, without the times.
         partitions: state partitions.
         combining: combine before the shuffle.
-        tasks: map tasks an epoch, each with every n-th element.
+        tasks: map tasks an epoch. Each has one file: a run of elements that arrived one after the other.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class InProcess:
         pipeline: Pipeline,
         schema: Schema = SCHEMA,
         *,
-        partitions: int = 3,
+        partitions: int = 2,
         tasks: int = 2,
         combining: bool = True,
     ) -> None:
@@ -67,8 +68,8 @@ class InProcess:
             epoch.clock, horizon, self.combining,
         )  # fmt: skip
         blobs: dict[int, list[bytes]] = {partition: [] for partition in self.chains}
-        for task in range(self.tasks):
-            for partition, partials in map_side.combine(self._frame(epoch.elements[task :: self.tasks]), self.report):
+        for file in self._files(epoch.elements):
+            for partition, partials in map_side.combine(self._frame(file), self.report):
                 blobs[partition].append(to_blob(partials))
         panes: list[Pane] = []
         chains = {}
@@ -83,6 +84,11 @@ class InProcess:
     def run(self, epochs: Sequence[Epoch]) -> list[list[Pane]]:
         """The panes of each epoch."""
         return [self.epoch(epoch) for epoch in epochs]
+
+    def _files(self, elements: Sequence[Element]) -> list[Sequence[Element]]:
+        """The elements as files, in the order of their names: that decides where elements arrived at one moment."""
+        borders = [len(elements) * task // self.tasks for task in range(self.tasks + 1)]
+        return [elements[start:end] for start, end in pairwise(borders) if start < end]
 
     def _frame(self, elements: Sequence[Element]) -> pl.DataFrame:
         columns = {name: [element.row.get(name) for element in elements] for name in self.schema}

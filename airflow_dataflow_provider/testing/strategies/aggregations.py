@@ -1,0 +1,58 @@
+"""What is computed: combiners whose results are exact, so that they can be compared with ``==``."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from airflow_dataflow_provider.model.combiners import (
+    Collect,
+    Combiner,
+    Count,
+    CountDistinct,
+    First,
+    Last,
+    Max,
+    Mean,
+    Min,
+    Quantiles,
+    Sum,
+    TopK,
+)
+
+_COLUMNS = st.sampled_from(("whole", "part"))
+
+
+@cache
+def plain_combiners() -> SearchStrategy[Combiner]:
+    """Count, sum, mean, least and greatest, over the integer or the floating-point column."""
+    over_column = st.builds(lambda make, column: make(column), st.sampled_from((Sum, Mean, Min, Max, Count)), _COLUMNS)
+    return st.just(Count()) | over_column
+
+
+@cache
+def gathering_combiners() -> SearchStrategy[Combiner]:
+    """Those that keep more than a number or two."""
+    over_column = st.builds(lambda make, column: make(column), st.sampled_from((First, Last, Collect)), _COLUMNS)
+    return st.one_of(
+        over_column,
+        st.sampled_from(("whole", "part", "key")).map(CountDistinct),
+        st.builds(
+            lambda column, ranks: Quantiles(column, ranks, exact=True),
+            _COLUMNS,
+            st.sampled_from(((0.5,), (0.0, 0.9, 1.0))),
+        ),
+        st.builds(TopK, _COLUMNS, st.integers(1, 3), st.sampled_from((None, "whole", "part"))),
+    )
+
+
+COMBINER_FAMILIES = {"plain": plain_combiners, "gathering": gathering_combiners}
+"""Every family of combiners by name."""
+
+
+@cache
+def combiners(*families: str) -> SearchStrategy[Combiner]:
+    """Combiners of these families; by default the plain ones."""
+    return st.one_of(*(COMBINER_FAMILIES[family]() for family in families or ("plain",)))

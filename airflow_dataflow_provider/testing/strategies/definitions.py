@@ -1,0 +1,147 @@
+"""Whole pipelines, each dimension of which can be narrowed."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from airflow_dataflow_provider.model.combiners import Combiner, Count, Max, Mean, Min, Sum
+from airflow_dataflow_provider.model.grouping import EARLIEST, END_OF_WINDOW, LATEST, OutputTime
+from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo
+from airflow_dataflow_provider.model.pipeline import Pipeline
+from airflow_dataflow_provider.model.proofs import Risk
+from airflow_dataflow_provider.model.refinement import Refinement
+from airflow_dataflow_provider.model.sources import Files
+from airflow_dataflow_provider.model.time import Micros
+from airflow_dataflow_provider.model.triggers import Trigger
+from airflow_dataflow_provider.model.windows import GlobalWindows, WindowStrategy
+from airflow_dataflow_provider.testing.strategies.aggregations import combiners
+from airflow_dataflow_provider.testing.strategies.moments import SECOND, SPAN
+from airflow_dataflow_provider.testing.strategies.trigger_trees import triggers
+from airflow_dataflow_provider.testing.strategies.window_kinds import windows
+
+_SOURCE = Files("events/*.parquet", event_time="happened")
+_EVERY_RISK = tuple(Risk)
+
+
+@cache
+def refinements() -> SearchStrategy[Refinement]:
+    """All three."""
+    return st.sampled_from(Refinement)
+
+
+@cache
+def latenesses() -> SearchStrategy[Micros]:
+    """None, some, and more than there are elements for."""
+    return st.sampled_from((0, 0, 10 * SECOND, 90 * SECOND, SPAN, 86_400 * SECOND))
+
+
+@cache
+def output_times() -> SearchStrategy[OutputTime]:
+    """All three."""
+    return st.sampled_from(OutputTime)
+
+
+@cache
+def _no_par_dos() -> SearchStrategy[list[ParDo]]:
+    return st.just([])
+
+
+def pipelines(
+    *,
+    window: SearchStrategy[WindowStrategy] | None = None,
+    trigger: SearchStrategy[Trigger] | None = None,
+    refinement: SearchStrategy[Refinement] | None = None,
+    allowed_lateness: SearchStrategy[Micros] | None = None,
+    combiner: SearchStrategy[Combiner] | None = None,
+    par_do: SearchStrategy[list[ParDo]] | None = None,
+) -> SearchStrategy[Pipeline]:
+    """Pipelines with one grouping, of the default families (see each strategy); each part can be chosen.
+
+    They accept every risk, so that none is refused.
+    """
+    return st.builds(
+        _grouped,
+        st.lists(combiners() if combiner is None else combiner, min_size=1, max_size=3),
+        _no_par_dos() if par_do is None else par_do,
+        key=st.sampled_from((("key",), ("key", "site"))),
+        window=windows() if window is None else window,
+        trigger=triggers() if trigger is None else trigger,
+        refinement=refinements() if refinement is None else refinement,
+        allowed_lateness=latenesses() if allowed_lateness is None else allowed_lateness,
+    )
+
+
+def _grouped(
+    aggregates: list[Combiner],
+    steps: list[ParDo],
+    window: WindowStrategy,
+    before: Pipeline | None = None,
+    **parts: Any,  # noqa: ANN401 - the grouping checks its parts
+) -> Pipeline:
+    pipeline = Pipeline("generated", _SOURCE) if before is None else before
+    for step in steps:
+        pipeline = pipeline.par_do(step)
+    if not any(isinstance(step, AssignWindows) for step in steps):
+        parts["window"] = window
+    grouped = pipeline.group_by_key_and_window(**parts, accept=_EVERY_RISK)
+    return grouped.combine(**{f"aggregate_{number}": combiner for number, combiner in enumerate(aggregates)})
+
+
+@cache
+def _summable() -> SearchStrategy[Combiner]:
+    """What can be added up and taken back without rounding: a mean cannot."""
+    over_column = st.builds(
+        lambda make, column: make(column), st.sampled_from((Sum, Min, Max)), st.sampled_from(("whole", "part"))
+    )
+    return st.just(Count()) | over_column
+
+
+@cache
+def _of_results() -> SearchStrategy[Combiner]:
+    return st.sampled_from((Count(), *(make("aggregate_0") for make in (Sum, Mean, Min, Max, Count))))
+
+
+@st.composite
+def two_groupings(
+    draw: st.DrawFn,
+    *,
+    window: SearchStrategy[WindowStrategy] | None = None,
+    trigger: SearchStrategy[Trigger] | None = None,
+    then_window: SearchStrategy[WindowStrategy] | None = None,
+    then_trigger: SearchStrategy[Trigger] | None = None,
+) -> Pipeline:
+    """Pipelines whose second grouping counts, adds up and compares the results of the first.
+
+    Args:
+        draw: hypothesis' own; not given by the caller.
+        window: of the first grouping.
+        trigger: of the first grouping.
+        then_window: of the second; results that may be taken back cannot be in windows that merge.
+        then_trigger: of the second.
+    """
+    chosen = draw(windows() if window is None else window)
+    no_end = isinstance(chosen, GlobalWindows)
+    first = _grouped(
+        draw(st.lists(_summable(), min_size=1, max_size=2)),
+        [],
+        key=("key", "site"),
+        window=chosen,
+        trigger=draw(triggers() if trigger is None else trigger),
+        refinement=draw(refinements()),
+        allowed_lateness=draw(latenesses()),
+        output_time=draw(st.sampled_from((LATEST, EARLIEST) if no_end else (END_OF_WINDOW, LATEST, EARLIEST))),
+    )
+    return _grouped(
+        draw(st.lists(_of_results(), min_size=1, max_size=2)),
+        [],
+        before=first,
+        key=draw(st.sampled_from((("key",), ("site",)))),
+        window=draw(windows("fixed", "sliding", "global") if then_window is None else then_window),
+        trigger=draw(triggers() if then_trigger is None else then_trigger),
+        refinement=draw(refinements()),
+        allowed_lateness=draw(latenesses()),
+    )
