@@ -4,6 +4,7 @@ The names a pipeline is written with are importable from here. Nothing heavy is:
 library comes with ``import airflow_dataflow_provider``.
 """
 
+from airflow_dataflow_provider.model.batch import BatchPolicies, ProcessingTimeAtEndOfInput, ShuffleMode
 from airflow_dataflow_provider.model.combiners import Combiner, Count, Max, Mean, Min, Sum
 from airflow_dataflow_provider.model.errors import (
     DataError,
@@ -73,6 +74,7 @@ __all__ = [
     "AtPunctuation",
     "AtSignal",
     "AtWatermark",
+    "BatchPolicies",
     "Boundedness",
     "CalendarWindows",
     "Combiner",
@@ -95,6 +97,7 @@ __all__ = [
     "PerElement",
     "Pipeline",
     "Predicate",
+    "ProcessingTimeAtEndOfInput",
     "Refinement",
     "Repeat",
     "RepeatUntil",
@@ -102,6 +105,7 @@ __all__ = [
     "RuntimeMode",
     "SequenceOf",
     "SessionWindows",
+    "ShuffleMode",
     "Sink",
     "SlidingWindows",
     "SparkColumns",

@@ -25,6 +25,7 @@ from airflow_dataflow_provider import (
     AtPunctuation,
     AtSignal,
     AtWatermark,
+    BatchPolicies,
     Boundedness,
     CalendarWindows,
     Count,
@@ -42,6 +43,7 @@ from airflow_dataflow_provider import (
     RuntimeMode,
     SequenceOf,
     SessionWindows,
+    ShuffleMode,
     SlidingWindows,
     SparkColumns,
     Sum,
@@ -77,6 +79,12 @@ def regrouped(first: Any, **changed: Any) -> Any:
 
 X = column("x") == 1
 LATE = {"trigger": Repeat(AtWatermark()), "allowed_lateness": "1h"}
+
+
+def checked(policies: BatchPolicies, **changed: Any) -> None:
+    plan = grouped(window=FixedWindows("1h"), **changed).combine(n=Count())
+    policies.check(plan, RuntimeMode.BATCH, has_interval=False)
+
 
 REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ("DEFINITION_NAME", lambda: Pipeline("", BARE.source)),
@@ -222,6 +230,14 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ("SUBMIT_UNBOUNDED_BATCH", lambda: RuntimeMode.BATCH.resolve(Boundedness.UNBOUNDED, has_interval=False)),
     ("SUBMIT_INTERVAL_MODE", lambda: RuntimeMode.STREAMING.resolve(Boundedness.UNBOUNDED, has_interval=True)),
     ("SUBMIT_INTERVAL_MODE", lambda: RuntimeMode.MICRO_BATCH.resolve(Boundedness.BOUNDED, has_interval=True)),
+    ("SUBMIT_POLICY", lambda: BatchPolicies(processing_time_at_end_of_input="sometimes")),  # type: ignore[arg-type]
+    ("SUBMIT_POLICY", lambda: BatchPolicies(shuffle_mode=None)),  # type: ignore[arg-type]
+    (
+        "SUBMIT_PROCESSING_TIME",
+        lambda: checked(BatchPolicies(allow_processing_time=False), trigger=Repeat(AtPeriod("1m"))),
+    ),
+    ("SUBMIT_SHUFFLE_MODE", lambda: checked(BatchPolicies(shuffle_mode=ShuffleMode.ALL_EXCHANGES_PIPELINED))),
+    ("SUBMIT_PERCENTILE", lambda: checked(BatchPolicies(percentile=95))),
 ]
 
 

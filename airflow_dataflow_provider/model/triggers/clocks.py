@@ -81,6 +81,7 @@ class AtPeriod(ClockTrigger):
     """
 
     period: Micros
+    looks_at_processing_time = True
 
     def __init__(self, period: Duration) -> None:
         object.__setattr__(self, "period", _positive(period, "AtPeriod period"))
@@ -99,6 +100,7 @@ class AfterDelay(ClockTrigger):
     """When the pane's first element arrived so long ago, in processing time."""
 
     delay: Micros
+    looks_at_processing_time = True
 
     def __init__(self, delay: Duration) -> None:
         object.__setattr__(self, "delay", _positive(delay, "AfterDelay delay"))

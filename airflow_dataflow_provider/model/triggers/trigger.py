@@ -62,6 +62,9 @@ class Trigger(ABC):
     looks_at_elements: bool = False
     """Whether single elements can make it due, so that engines must show it each one in arrival order."""
 
+    looks_at_processing_time: bool = False
+    """Whether the processing time of a clock (``Clock.timers``) can make it due. A composite's own is False."""
+
     @abstractmethod
     def initial(self) -> TriggerState:
         """The state of a window that has just opened."""

@@ -1,0 +1,195 @@
+"""What a run does at the end of a bounded input, and before: FLIP-134's policies, chosen at submission.
+
+They belong to a run, not to the definition: the same pipeline is a nightly batch that waits for every byte, and a
+morning's batch that publishes without its stragglers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+from airflow_dataflow_provider.model.errors import DefinitionError, SubmissionError
+from airflow_dataflow_provider.model.modes import RuntimeMode
+from airflow_dataflow_provider.model.triggers import AtWatermark
+from airflow_dataflow_provider.model.watermarks import percentile as checked_percentile
+from airflow_dataflow_provider.model.watermarks import percentile_text
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.pipeline import Pipeline
+
+
+class ProcessingTimeAtEndOfInput(StrEnum):
+    """What becomes of triggers that wait for a processing time when a bounded input ends.
+
+    In a batch processing time stands still for triggers, so that a result does not depend on how long the run took:
+    none of them is due before the end of the input. At the drain of a stream those that are due by then have fired.
+    """
+
+    FIRE = "fire"
+    """All that are pending are due, once: every window that has something new and waits for a processing time."""
+    IGNORE = "ignore"
+    """They are not due. What only they would have published stays in the state, for a later run."""
+    FAIL = "fail"
+    """The run fails where FIRE would publish something that IGNORE does not; nothing of the end is published. It finds
+    out by running the last epoch twice before it plans it."""
+
+
+class ShuffleMode(StrEnum):
+    """How elements get from the map side to the state partition of their key; FLIP-134's values, on Spark.
+
+    An epoch has as many reduce tasks as the state has partitions (``dataflow.state.partitions``, fixed when the state
+    is made, for the state is stored by them). Adaptive query execution and ``spark.sql.shuffle.partitions`` have no
+    say: an epoch is no SQL query.
+    """
+
+    AUTOMATIC = "automatic"
+    """What the engine thinks best: on Spark, blocking."""
+    ALL_EXCHANGES_BLOCKING = "all-exchanges-blocking"
+    """The map tasks of an epoch write all that they send to shuffle files before the first reduce task reads one."""
+    ALL_EXCHANGES_PIPELINED = "all-exchanges-pipelined"
+    """Not applicable, and refused in every mode: Spark has no exchange in which both sides run at the same time."""
+
+
+FIRE, IGNORE, FAIL = ProcessingTimeAtEndOfInput
+_Choice = TypeVar("_Choice", ProcessingTimeAtEndOfInput, ShuffleMode)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPolicies:
+    """The policies of one run.
+
+    Args:
+        processing_time_at_end_of_input: as its values say; None is FIRE. Micro-batch runs refuse one, for their input
+            does not end.
+        allow_processing_time: False refuses, before anything runs, a plan whose triggers or event times look at
+            processing time: its result would depend on when it runs.
+        shuffle_mode: as its values say.
+        percentile: publish once so many percent of the input are read, by bytes, and leave the rest for a later run on
+            the same state. None: wait for everything. Only for a batch without an interval.
+
+    Raises:
+        DefinitionError: ``DEFINITION_PERCENTILE``, ``SUBMIT_POLICY`` for what is none of the values.
+    """
+
+    processing_time_at_end_of_input: ProcessingTimeAtEndOfInput | None = None
+    allow_processing_time: bool = True
+    shuffle_mode: ShuffleMode = ShuffleMode.AUTOMATIC
+    percentile: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.processing_time_at_end_of_input is not None:
+            chosen = _one_of(
+                ProcessingTimeAtEndOfInput, self.processing_time_at_end_of_input, "processing_time_at_end_of_input"
+            )
+            object.__setattr__(self, "processing_time_at_end_of_input", chosen)
+        object.__setattr__(self, "shuffle_mode", _one_of(ShuffleMode, self.shuffle_mode, "shuffle_mode"))
+        if self.percentile is not None:
+            object.__setattr__(self, "percentile", checked_percentile(self.percentile, what="batch percentile"))
+
+    @property
+    def at_end_of_input(self) -> ProcessingTimeAtEndOfInput:
+        """The policy that holds."""
+        return self.processing_time_at_end_of_input or FIRE
+
+    @property
+    def waits_for_everything(self) -> bool:
+        """Whether no input is left out."""
+        return self.percentile is None or self.percentile == 100
+
+    def check(self, pipeline: Pipeline, mode: RuntimeMode, *, has_interval: bool) -> None:
+        """Refuse what cannot be kept in this mode, or for this plan.
+
+        Args:
+            pipeline: the plan.
+            mode: the mode that really runs.
+            has_interval: whether a batch is over an interval.
+
+        Raises:
+            SubmissionError: ``SUBMIT_PROCESSING_TIME``, ``SUBMIT_SHUFFLE_MODE``, ``SUBMIT_PERCENTILE``.
+        """
+        self._check_processing_time(pipeline, mode, has_interval=has_interval)
+        if self.shuffle_mode is ShuffleMode.ALL_EXCHANGES_PIPELINED:
+            raise SubmissionError(
+                "shuffle_mode=all-exchanges-pipelined is not applicable on Spark",
+                why="within a job, and so within an epoch of whatever mode, its reduce tasks start when all map tasks "
+                "have written their shuffle files; nothing makes the two run at the same time",
+                todo="choose automatic or all-exchanges-blocking",
+                code="SUBMIT_SHUFFLE_MODE",
+            )
+        if self.percentile is not None:
+            _check_percentile(self.percentile, pipeline, mode, has_interval=has_interval)
+
+    def _check_processing_time(self, pipeline: Pipeline, mode: RuntimeMode, *, has_interval: bool) -> None:
+        looks = processing_time_in(pipeline)
+        if looks and not self.allow_processing_time:
+            _refuse_processing_time(
+                f"{' and '.join(looks)} looks at processing time, which this run does not allow",
+                why="the result would depend on when, and for how long, the run runs",
+                todo="allow it, or use triggers and event times that do not look at processing time",
+            )
+        if self.processing_time_at_end_of_input is not None and mode is RuntimeMode.MICRO_BATCH:
+            _refuse_processing_time(
+                f"processing_time_at_end_of_input={self.at_end_of_input} was asked for in mode micro-batch",
+                why="such a run ends before its input does: what is pending goes on waiting, for the next run",
+                todo="leave it out, or choose batch",
+            )
+        if looks and has_interval and self.at_end_of_input is not FIRE:
+            _refuse_processing_time(
+                f"processing_time_at_end_of_input={self.at_end_of_input} was asked for over an interval, and "
+                f"{' and '.join(looks)} looks at processing time",
+                why="an interval keeps no state, so what it does not publish would replace results with nothing",
+                todo="use fire, or run without an interval",
+            )
+
+
+def processing_time_in(pipeline: Pipeline) -> tuple[str, ...]:
+    """The parts of a plan that look at processing time, as code."""
+    source = pipeline.source
+    event_time = (f"event_time={source.event_time!r}",) if source.has_perfect_watermark else ()
+    nodes = (node for grouping in pipeline.groupings for node in grouping.trigger.walk())
+    return (*event_time, *dict.fromkeys(repr(node) for node in nodes if node.looks_at_processing_time))
+
+
+def _check_percentile(percentile: float, pipeline: Pipeline, mode: RuntimeMode, *, has_interval: bool) -> None:
+    asked = f"percentile={percentile_text(percentile)}"
+    if mode is not RuntimeMode.BATCH:
+        raise SubmissionError(
+            f"{asked} was asked for in mode {mode.value}",
+            why="it is the share of a bounded input after which a batch publishes; a run that follows its source "
+            "publishes by the watermarks of its triggers",
+            todo="leave it out, or choose batch",
+            code="SUBMIT_PERCENTILE",
+        )
+    if has_interval:
+        raise SubmissionError(
+            f"{asked} was asked for over an interval",
+            why="an interval keeps no state in which what is left out could be added later",
+            todo="leave it out, or run without an interval",
+            code="SUBMIT_PERCENTILE",
+        )
+    leaves = [node for node in pipeline.groupings[0].trigger.walk() if not node.children()]
+    if percentile < 100 and all(isinstance(leaf, AtWatermark) and leaf.percentile > percentile for leaf in leaves):
+        raise SubmissionError(
+            f"{asked} was asked for, but {pipeline.groupings[0].trigger!r} looks at no watermark up to that percentile",
+            why=f"the run would read {percentile_text(percentile)} % of its input and publish nothing",
+            todo=f"add one, for example SequenceOf(AtWatermark({percentile_text(percentile)}), Repeat(AtWatermark()))",
+            code="SUBMIT_PERCENTILE",
+        )
+
+
+def _refuse_processing_time(what: str, *, why: str, todo: str) -> NoReturn:
+    raise SubmissionError(what, why=why, todo=todo, code="SUBMIT_PROCESSING_TIME")
+
+
+def _one_of(choices: type[_Choice], value: str, what: str) -> _Choice:
+    """Read a choice as users write it (case and ``_``/``-`` do not matter)."""
+    try:
+        return choices(value.strip().lower().replace("_", "-"))
+    except (ValueError, AttributeError):
+        raise DefinitionError(
+            f"{what}={value!r} is no policy",
+            todo=f"choose one of {', '.join(choices)}",
+            code="SUBMIT_POLICY",
+        ) from None
