@@ -31,7 +31,7 @@ def get_provider_info() -> dict[str, Any]:
         "and sensors on its watermarks.",
         "integrations": [{"integration-name": _INTEGRATION, "tags": ["apache", "spark", "streaming"]}],
         "hooks": _modules("hooks", "dataflow"),
-        "operators": _modules("operators", "batch", "micro_batch", "stream", "stop"),
+        "operators": _modules("operators", "batch", "micro_batch", "stream", "stop", "signal"),
         "sensors": _modules("sensors", "watermark"),
         "triggers": _modules("triggers", "watermark"),
         "connection-types": [

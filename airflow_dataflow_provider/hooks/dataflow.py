@@ -19,7 +19,7 @@ from airflow_dataflow_provider.hooks.fingerprint import fingerprint
 from airflow_dataflow_provider.hooks.reference import PipelineReference
 from airflow_dataflow_provider.hooks.submission import Submission, driver_environment
 from airflow_dataflow_provider.model.errors import StateError, SubmissionError
-from airflow_dataflow_provider.progress.requests import request_stop
+from airflow_dataflow_provider.progress.requests import request_signal, request_stop
 from airflow_dataflow_provider.progress.status import Status, read_status
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
@@ -168,6 +168,18 @@ class DataflowHook(BaseHook):
     def request_stop(self, state: str, *, drain: bool = False) -> None:
         """Ask the driver that owns the state now to stop: at the end of its epoch, or after firing everything."""
         request_stop(Store.open(state), wall_clock(), drain=drain)
+
+    def raise_signal(self, state: str, name: str) -> str:
+        """Raise a signal for the triggers that wait for it; the next epoch hears it, in this run or a later one.
+
+        Returns:
+            The id of the request, which the plan of that epoch names.
+
+        Raises:
+            StateError: ``STATE_ABSENT`` before the first run.
+            SubmissionError: ``SUBMIT_SIGNAL`` for a name that no trigger of the pipeline listens to.
+        """
+        return request_signal(Store.open(state), name, wall_clock()).id
 
     def run(self, run_id: str) -> DriverRun:
         """The run of this id on this machine, whether there is one or not."""

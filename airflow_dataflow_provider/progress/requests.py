@@ -81,22 +81,30 @@ def request_stop(store: Store, now: Micros, drain: bool = False) -> Request:
     return _put(store, Request(_new_id(now), kind, None, 0 if owner is None else owner.token, now))
 
 
-def request_signal(store: Store, name: str, now: Micros) -> Request:
+def request_signal(store: Store, name: str, now: Micros, known: Collection[str] | None = None) -> Request:
     """Raise a named signal: the driver takes it with its next epoch, or the next driver does.
+
+    Args:
+        store: the pipeline's state.
+        name: of the signal.
+        now: when it is raised.
+        known: the names that the pipeline listens to, if the caller knows them; the state may then be still to come.
+            By default they are read from the state (one of an older release does not know them, and takes any name).
 
     Raises:
         StateError: ``STATE_ABSENT``, if there is no pipeline here.
         SubmissionError: ``SUBMIT_SIGNAL``, if no trigger of the pipeline listens to it.
     """
     pipeline = identity.load(store)
-    if pipeline is None:
+    if pipeline is None and known is None:
         raise absent(store)
-    if pipeline.signals is not None:
-        refuse_unheard(name, pipeline.signals, pipeline.name)
+    known = known if known is not None or pipeline is None else pipeline.signals
+    if known is not None:
+        refuse_unheard(name, known)
     return _put(store, Request(_new_id(now), "signal", name, None, now))
 
 
-def refuse_unheard(name: str, known: Collection[str], pipeline: str) -> None:
+def refuse_unheard(name: str, known: Collection[str]) -> None:
     """Refuse to raise a signal that no trigger waits for: it would do nothing, and nobody would notice.
 
     Raises:
@@ -104,7 +112,7 @@ def refuse_unheard(name: str, known: Collection[str], pipeline: str) -> None:
     """
     if name not in known:
         raise SubmissionError(
-            f"no trigger of pipeline {pipeline!r} listens to the signal {name!r}",
+            f"no trigger of the pipeline listens to the signal {name!r}",
             why="it would be raised in vain, and nobody would notice",
             todo=f"raise one of {', '.join(sorted(known))}" if known else "its triggers listen to no signal at all",
             code="SUBMIT_SIGNAL",

@@ -47,7 +47,7 @@ def raised(store: Store, known: Collection[str], now: Micros) -> list[Request]:
             continue
         # A request of this name is either this file's, left by a crash between the next two lines, or as good as it.
         if all(request.signal != name for request in waiting):
-            waiting.append(requests.request_signal(store, name, now))
+            waiting.append(requests.request_signal(store, name, now, known))
         store.delete(f"{FOLDER}/{name}")
     return waiting
 

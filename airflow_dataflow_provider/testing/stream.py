@@ -97,7 +97,7 @@ class TestStream:
             SubmissionError: ``SUBMIT_SIGNAL`` for a name that no trigger of the pipeline listens to.
         """
         for name in names:
-            refuse_unheard(name, listened_to(self.pipeline), self.pipeline.name)
+            refuse_unheard(name, listened_to(self.pipeline))
         return self._then(Epoch(replace(self.clock, signals=frozenset(names)))) if names else self
 
     def end_of_input(self) -> TestStream:

@@ -80,7 +80,7 @@ def test_a_crash_between_request_and_removal_of_the_file_makes_no_second_signal(
     drop(store, "publish")
     with monkeypatch.context() as patched:
         patched.setattr(type(store), "delete", crash)
-        with pytest.raises(Crash):
+        with pytest.raises(CrashError):
             signals.raised(store, KNOWN, NOON)
     assert store.list("signals") == ["publish"]
     assert raised(store) == ["publish"]
@@ -145,12 +145,12 @@ def test_a_signal_needs_a_state(url: str) -> None:
     assert error.value.code == "STATE_ABSENT"
 
 
-class Crash(Exception):
+class CrashError(Exception):
     """Where a driver died."""
 
 
 def crash(*_: object, **__: object) -> None:
-    raise Crash
+    raise CrashError
 
 
 def test_plans_and_commits_keep_the_signals_of_their_clock() -> None:

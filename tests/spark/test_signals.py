@@ -31,7 +31,7 @@ PIPELINE = (
 LISTING: Any = "Spark's rows"
 
 
-class Crash(Exception):
+class CrashError(Exception):
     """Where a driver died."""
 
 
@@ -75,7 +75,7 @@ class Driver(Epochs):
 
     def _die(self, where: str) -> None:
         if where == self._dies:
-            raise Crash
+            raise CrashError
 
 
 def raise_signal(state: Path, by: str) -> None:
@@ -128,7 +128,7 @@ def test_a_crash_neither_loses_a_signal_nor_doubles_it(
 ) -> None:
     Driver(tmp_path)
     raise_signal(tmp_path, by)
-    with pytest.raises(Crash):
+    with pytest.raises(CrashError):
         act(Driver(tmp_path, dies), kind)
     if again:
         raise_signal(tmp_path, by)  # while nobody drives: the next epoch's, not the one that was planned
