@@ -279,6 +279,7 @@ class Grouped:
         proofs.check(grouping)
         if before.groupings:
             _check_follows(before.groupings[-1], grouping)
+            _check_output_time(before.groupings)
         return replace(before, groupings=(*before.groupings, grouping), pending=())
 
 
@@ -326,5 +327,23 @@ def _check_follows(first: Grouping, second: Grouping) -> None:
         raise DefinitionError(
             f"the second grouping reads {unknown[0]!r}, which the first one does not give",
             todo=f"it gives {', '.join(first.output_columns)}",
+            code="DEFINITION_GROUPINGS",
+        )
+
+
+def _check_output_time(before: Sequence[Grouping]) -> None:
+    """Refuse results in the middle whose event time is that of an element that may be taken back.
+
+    Raises:
+        DefinitionError: ``DEFINITION_GROUPINGS``.
+    """
+    if len(before) < 2 or before[-1].output_time is END_OF_WINDOW:
+        return
+    first, last = before[-2:]
+    if proofs.retracts(first, is_last=False) and not proofs.fires_once(first):
+        raise DefinitionError(
+            f"output_time={last.output_time!r} cannot be that of elements that may be taken back",
+            why="a result would keep the event time of an element that is gone",
+            todo="choose output_time=END_OF_WINDOW, or let the grouping before fire once",
             code="DEFINITION_GROUPINGS",
         )

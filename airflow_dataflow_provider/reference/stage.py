@@ -4,6 +4,9 @@ An epoch goes like this. Elements of windows that have expired are set aside. A 
 first publishes what the clock alone makes due. Then the elements are taken in arrival order, each into its window after
 that has merged with the key's others, and a trigger that looks at elements is asked after each. At the boundary every
 window is asked, and those that expire are published if they have anything new, and dropped.
+
+The results of a grouping before are taken while the watermark stands where it stood: it waited for them, and moves on
+once they are in.
 """
 
 from __future__ import annotations
@@ -41,13 +44,14 @@ class Stage:
     def __init__(self, grouping: Grouping, before: Stage | None, *, is_last: bool = True) -> None:
         self.grouping = grouping
         self.retracts = retracts(grouping, is_last=is_last)
+        self._before = before
         takes_back = before is not None and before.retracts
         combiners = grouping.combiners.items()
         self._combiners = {name: each.retractable() if takes_back else each for name, each in combiners}
         self._percentiles = grouping.trigger.percentiles() | {100.0}
         self._windows: defaultdict[Key, dict[Window, OpenWindow]] = defaultdict(dict)
-        self._held = WatermarkCurve.flat(MIN_TIME)
-        self._held_horizon: Micros = MIN_TIME
+        self._held = self._held_before = WatermarkCurve.flat(MIN_TIME)
+        self._held_horizon = self._held_horizon_before = MIN_TIME
         self.expired: list[ExpiredElement] = []
         self.late = 0
 
@@ -56,11 +60,12 @@ class Stage:
     def epoch(self, epoch: Epoch) -> list[Pane]:
         """Every pane of the epoch, in the order of publication."""
         placed = [placed for element in epoch.elements for placed in self._placed(element)]
+        arriving = epoch if self._before is None else self._before.still_held(epoch.clock)
         panes: list[Pane] = []
         if self.grouping.trigger.looks_at_elements and placed:
-            panes += self._boundary(epoch)
-        for element, key, window in self._without_expired(placed, epoch):
-            panes += self._take(element, key, window, epoch)
+            panes += self._boundary(arriving)
+        for element, key, window in self._without_expired(placed, arriving):
+            panes += self._take(element, key, window, arriving)
         return panes + self._boundary(epoch)
 
     def _placed(self, element: Element) -> Iterable[Placed]:
@@ -233,6 +238,7 @@ class Stage:
         and of those that have something unpublished. Windows of the next grouping do not expire while any window here
         is open, or could open for an element that is not too late: nothing is late only because of the grouping before.
         """
+        self._held_before, self._held_horizon_before = self._held, min(self._held_horizon, self._held.at(100))
         clock, states = epoch.clock, [state for of_key in self._windows.values() for state in of_key.values()]
         points: list[tuple[float, Micros]] = []
         for percentile, mark in clock.watermarks:
@@ -240,11 +246,23 @@ class Stage:
             points.append((percentile, min([mark, *waiting])))
         curve = WatermarkCurve(tuple(points)).raised_to(self._held)
         border = earliest_output(self.grouping, epoch.horizon)
-        self._held_horizon = max(self._held_horizon, min([border, *map(self._output_time, states)]))
+        self._held_horizon = max(self._held_horizon, min([border, *map(self._earliest_output_time, states)]))
         if epoch.horizon == clock.watermark:
             self._held = curve
         held = replace(clock, watermarks=curve)
         return Epoch(held, map(self._element, panes), min(self._held_horizon, curve.at(100)))
+
+    def still_held(self, clock: Clock) -> Epoch:
+        """How the next grouping's watermarks stood until this epoch's results were in; processing time has moved on."""
+        return Epoch(replace(clock, watermarks=self._held_before), horizon=self._held_horizon_before)
+
+    def _earliest_output_time(self, state: OpenWindow) -> Micros:
+        """The least output time that the window can come to have."""
+        window = self.grouping.window
+        if self.grouping.output_time is EARLIEST and window.merges:
+            # An element that joins the window, and alone would come too late, can be earlier than all that are in it.
+            return MIN_TIME if window.longest is None else state.earliest - window.longest
+        return self._output_time(state)
 
     def _output_time(self, state: OpenWindow) -> Micros:
         policy = self.grouping.output_time

@@ -15,6 +15,7 @@ from airflow_dataflow_provider import (
     ACCUMULATING,
     ACCUMULATING_AND_RETRACTING,
     DISCARDING,
+    LATEST,
     AfterDelay,
     AllOf,
     AnyOf,
@@ -74,10 +75,11 @@ def regrouped(first: Any, **changed: Any) -> Any:
     """A second grouping that would be fine, but for what is changed."""
     return first.group_by_key_and_window(
         **{"key": "k", "window": FixedWindows("1h"), "refinement": ACCUMULATING_AND_RETRACTING, **changed}
-    ).combine(total=Sum("n"))
+    ).combine(n=Sum("n"))
 
 
 X = column("x") == 1
+DAYS = FixedWindows("1d")
 LATE = {"trigger": Repeat(AtWatermark()), "allowed_lateness": "1h"}
 
 
@@ -203,6 +205,7 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ("DEFINITION_GROUPINGS", lambda: regrouped(planned(**LATE), window=SessionWindows("1m"))),
     ("DEFINITION_GROUPINGS", lambda: regrouped(planned(), key="user")),
     ("DEFINITION_GROUPINGS", lambda: regrouped(planned().write(PaneLog()))),
+    ("DEFINITION_GROUPINGS", lambda: regrouped(regrouped(planned(**LATE), output_time=LATEST), key="k", window=DAYS)),
     ("DEFINITION_INCOMPLETE", lambda: BARE.grouping),
     ("DEFINITION_SINK", lambda: BARE.write(PaneLog())),
     ("DEFINITION_SINK", lambda: COUNTING.write("panes")),  # type: ignore[arg-type]
