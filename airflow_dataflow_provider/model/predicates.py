@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -239,8 +239,14 @@ class Column:
         """Where it has no value."""
         return IsNull(self._name)
 
-    def is_in(self, values: Iterator[object] | tuple[object, ...] | list[object]) -> Predicate:
+    def is_in(self, values: Iterable[object]) -> Predicate:
         """Where it has one of these values."""
+        if isinstance(values, str | bytes):
+            raise DefinitionError(
+                f"column({self._name!r}).is_in({values!r}) would compare with single letters",
+                todo=f"write .is_in(({values!r},))",
+                code="DEFINITION_PREDICATE",
+            )
         return IsIn(self._name, tuple(map(_constant, values)))
 
 

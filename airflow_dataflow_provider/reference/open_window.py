@@ -17,9 +17,9 @@ from airflow_dataflow_provider.model.windows import Window
 class OpenWindow:
     """What is kept for one key and window, from its first element until it expires.
 
-    ``finished``, ``first_arrival`` and ``passed`` are the trigger's (see :class:`Situation`), ``index`` counts the panes
-    published, ``standing`` is the pane that stands for the window, with those of windows that merged into it since,
-    ``elements`` counts elements less those taken back, ``earliest`` and ``latest`` are their event times.
+    ``finished``, ``first_arrival`` and ``passed`` are the trigger's (see :class:`Situation`), ``index`` counts the
+    panes published, ``standing`` is the pane that stands for the window, with those of windows that merged into it
+    since, ``elements`` counts elements less those taken back, ``earliest`` and ``latest`` are their event times.
     """
 
     key: Key

@@ -234,9 +234,10 @@ class Stage:
     def next_epoch(self, epoch: Epoch, panes: Sequence[Pane]) -> Epoch:
         """The epoch of the grouping after this one: this one's panes, under a clock that waits for its open windows.
 
-        A watermark is held back to the earliest result that a window can still have: of those that it has not completed,
-        and of those that have something unpublished. Windows of the next grouping do not expire while any window here
-        is open, or could open for an element that is not too late: nothing is late only because of the grouping before.
+        A watermark is held back to the earliest result that a window can still have: of those that it has not
+        completed, and of those that have something unpublished. Windows of the next grouping do not expire while any
+        window here is open, or could open for an element that is not too late: nothing is late only because of the
+        grouping before.
         """
         self._held_before, self._held_horizon_before = self._held, min(self._held_horizon, self._held.at(100))
         clock, states = epoch.clock, [state for of_key in self._windows.values() for state in of_key.values()]

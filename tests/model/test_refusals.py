@@ -130,6 +130,7 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ("DEFINITION_PREDICATE", lambda: column("x") == None),  # noqa: E711 - the point
     ("DEFINITION_PREDICATE", lambda: column("x") < column("y")),
     ("DEFINITION_PREDICATE", lambda: column("x").is_in((1, None))),
+    ("DEFINITION_PREDICATE", lambda: column("x").is_in("END")),
     ("DEFINITION_PREDICATE", lambda: X and X),
     ("DEFINITION_PREDICATE", lambda: not X),
     ("DEFINITION_PREDICATE", lambda: X & "y"),  # type: ignore[operator]
