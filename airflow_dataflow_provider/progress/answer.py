@@ -80,6 +80,13 @@ def ask_watermark(status: Status | None, *, percentile: float, target: Micros) -
     has = f"{name} is {'not known yet' if watermark == MIN_TIME else iso(watermark)}, {iso(target)} is waited for"
     if watermark >= target:
         return Answer(REACHED, f"{name} of {status.pipeline!r} is {iso(watermark)}, at or past {iso(target)}")
+    left_out = status.left_out
+    if status.state == "completed" and status.interval is None and left_out is not None:
+        if share <= left_out.percent_read:
+            read = f"{left_out.percent_read:.4g} % of its input"
+            return Answer(REACHED, f"the batch run of {status.pipeline!r} has read {read}, up to {iso(target)}")
+        todo = "the next run without a percentile reads it"
+        return Answer(NOT_YET, f"the batch run of {status.pipeline!r} has left out {left_out.describe()}; {todo}")
     if status.state == "completed" and (status.interval is None or status.interval[1] >= target):
         return Answer(REACHED, f"the batch run of {status.pipeline!r} has read all of its input, up to {iso(target)}")
     if share > status.claimable:

@@ -15,6 +15,7 @@ from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.time import Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.progress.documents import from_optional_iso, optional_iso
+from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.store import Json
 
 Interval = tuple[Micros, Micros]
@@ -169,6 +170,7 @@ class EpochRecord:
         frontier: how far, in arrival time, the source was read; None where the source cannot say.
         backlog: rows (or splits) known to wait; None where the source cannot say.
         started_at, finished_at: processing time.
+        left_out: what was handed out up to this epoch and is not read yet.
         claimable: the greatest percentile that the estimator of ``published`` can claim; 0 if none.
         details: whatever else the engine must find again; JSON.
         totals, panes_total: ``rows`` and ``panes`` summed from the first epoch to this one.
@@ -195,6 +197,7 @@ class EpochRecord:
     started_at: Micros
     finished_at: Micros
     details: Mapping[str, Any] = field(default_factory=dict)
+    left_out: LeftOut | None = None
     claimable: float = 100.0
     totals: RowCounts = RowCounts()
     panes_total: int = 0
@@ -214,14 +217,17 @@ class EpochRecord:
         ``published`` is raised to what was told before, where it would go back.
         """
         told = None if previous is None else previous.told
+        left_out = self.left_out
         published, covered = self.published, None if previous is None else previous.covered_until
         if self.interval is None:
             told = published = published if told is None else published.raised_to(told)
         else:
             covered = self.interval[1] if covered is None else max(covered, self.interval[1])
+            left_out = None if previous is None else previous.left_out
         return dataclasses.replace(
             self,
             published=published,
+            left_out=left_out,
             totals=self.rows if previous is None else previous.totals + self.rows,
             panes_total=self.panes + (0 if previous is None else previous.panes_total),
             told=told,
@@ -248,6 +254,7 @@ class EpochRecord:
             "interval": _interval_to_json(self.interval),
             "started_at": iso(self.started_at),
             "finished_at": iso(self.finished_at),
+            "left_out": None if self.left_out is None else self.left_out.to_json(),
             "running": {
                 "rows": self.totals.to_json(),
                 "panes": self.panes_total,
@@ -280,6 +287,7 @@ class EpochRecord:
             started_at=from_iso(document["started_at"]),
             finished_at=from_iso(document["finished_at"]),
             details=document["details"],
+            left_out=None if document.get("left_out") is None else LeftOut.from_json(document["left_out"]),
             totals=RowCounts.from_json(running["rows"]),
             panes_total=running["panes"],
             told=None if running["watermarks"] is None else WatermarkCurve.from_json(running["watermarks"]),
@@ -300,8 +308,12 @@ def _check(epoch: int, kind: str, mode: str, interval: Interval | None) -> None:
 
 
 def _clock_to_json(clock: Clock) -> Json:
-    raised = {"signals": sorted(clock.signals)} if clock.signals else {}
-    return {"processing_time": iso(clock.processing_time), "watermarks": clock.watermarks.to_json(), **raised}
+    document: Json = {"processing_time": iso(clock.processing_time), "watermarks": clock.watermarks.to_json()}
+    if clock.signals:
+        document["signals"] = sorted(clock.signals)
+    if clock.timers_until is not None:
+        document["timers_until"] = iso(clock.timers_until)
+    return document
 
 
 def _clock_from_json(document: Json) -> Clock:
@@ -309,6 +321,7 @@ def _clock_from_json(document: Json) -> Clock:
         from_iso(document["processing_time"]),
         WatermarkCurve.from_json(document["watermarks"]),
         frozenset(document.get("signals", ())),
+        from_optional_iso(document.get("timers_until")),
     )
 
 

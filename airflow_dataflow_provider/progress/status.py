@@ -9,6 +9,7 @@ from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, iso
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve, percentile_text
 from airflow_dataflow_provider.progress import identity
 from airflow_dataflow_provider.progress.documents import optional_iso
+from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.owner import OwnerInfo, present_owner
 from airflow_dataflow_provider.progress.records import EpochRecord, Interval, RowCounts
@@ -40,6 +41,7 @@ class Status:
         owner: the last driver; None if it never ran.
         frontier: how far, in arrival time, the source was read.
         backlog: rows (or splits) known to wait.
+        left_out: what a batch with a percentile has not waited for, and no later run has read; None if nothing.
         lag: processing time minus ``W_100`` at the last epoch, in microseconds; None while the watermark is infinite.
         updated_at: the time of the newest thing told.
         detail: more about the state, for people.
@@ -60,6 +62,7 @@ class Status:
     owner: OwnerInfo | None
     frontier: Micros | None
     backlog: int | None
+    left_out: LeftOut | None
     lag: Micros | None
     updated_at: Micros
     detail: str
@@ -84,6 +87,7 @@ class Status:
             "panes": self.panes,
             "frontier": optional_iso(self.frontier),
             "backlog": self.backlog,
+            "left_out": None if self.left_out is None else self.left_out.to_json(),
             "lag_seconds": None if self.lag is None else self.lag / 1_000_000,
             "owner": None if self.owner is None else self.owner.to_json(),
             "updated_at": iso(self.updated_at),
@@ -132,6 +136,7 @@ def read_status(url: str, *, now: Micros | None = None) -> Status:
         owner=owner,
         frontier=None if last is None else last.frontier,
         backlog=None if last is None else last.backlog,
+        left_out=None if last is None else last.left_out,
         lag=None if last is None else _lag(last.clock.processing_time, watermarks.at(100)),
         updated_at=max(times),
         detail="" if owner is None else owner.detail,
@@ -155,14 +160,14 @@ def _state(owner: OwnerInfo | None, last: EpochRecord | None, now: Micros) -> Pi
     if owner.state in {"failed", "fenced"}:
         return "failed"
     # The commit is what completes a batch: one that fell over between it and its goodbye has completed all the same.
-    if last is not None and last.mode == "batch" and last.run_id == owner.run_id and _read_all(last):
+    if last is not None and last.mode == "batch" and last.run_id == owner.run_id and _has_published(last):
         return "completed"
     return "stopped" if liveness == "released" else "lost"
 
 
-def _read_all(record: EpochRecord) -> bool:
+def _has_published(record: EpochRecord) -> bool:
     """Whether the epoch was the last that its batch had to do: an interval is one epoch."""
-    return record.end_of_input or record.kind == "interval"
+    return record.kind in ("end_of_input", "interval")
 
 
 def _lag(processing_time: Micros, watermark: Micros) -> Micros | None:

@@ -8,6 +8,7 @@ import pytest
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
 from airflow_dataflow_provider.progress.answer import NEVER, NOT_YET, REACHED, Answer, Verdict, ask_watermark
+from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.records import RowCounts
 from airflow_dataflow_provider.progress.status import Status
 from tests.progress.samples import NOON, SECOND
@@ -32,6 +33,7 @@ def _status(**changes: Any) -> Status:
         owner=None,
         frontier=None,
         backlog=None,
+        left_out=None,
         lag=None,
         updated_at=NOON,
         detail="",
@@ -87,6 +89,19 @@ def test_a_percentile_above_what_can_be_claimed_will_never_be_reached() -> None:
 
 def test_a_completed_batch_over_everything_has_reached_every_time() -> None:
     assert _ask(mode="batch", state="completed", watermarks=NOTHING_KNOWN).reached
+
+
+def test_a_completed_batch_that_left_something_out_has_reached_the_share_that_it_read_and_no_more() -> None:
+    done = {
+        "mode": "batch",
+        "state": "completed",
+        "watermarks": NOTHING_KNOWN,
+        "left_out": LeftOut((("a.parquet", 4),), of=100),
+    }
+    assert _ask(percentile=96, **done).reached
+    more = _ask(percentile=97, **done)
+    assert more.verdict is NOT_YET
+    assert "left out 1 file, 4 bytes, 4 % of the input" in more.because
 
 
 def test_a_completed_batch_over_an_interval_has_reached_its_end_and_no_more() -> None:

@@ -8,6 +8,7 @@ from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
+from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.owner import HEARTBEAT_TIMEOUT
 from airflow_dataflow_provider.progress.records import EpochRecord, RowCounts
@@ -99,6 +100,25 @@ def test_a_batch_is_completed_by_its_interval_or_by_the_end_of_its_input(
     EpochLog(store).commit(last)
     claim(store, mode="batch").release(NOON)
     assert _status(store).state == state
+
+
+def test_what_a_batch_left_out_is_told_until_it_is_read(store: Store) -> None:
+    make_identity(store)
+    left_out = LeftOut((("a.parquet", 30), ("b.parquet", 20)), of=1000)
+    ending = {"kind": "end_of_input", "mode": "batch", "spark_batch": None}
+    log = EpochLog(store)
+    log.commit(record(0, left_out=left_out, **ending))
+    status = _status(store)
+    assert (status.left_out, status.end_of_input) == (left_out, False)
+    assert status.to_json()["left_out"] == {
+        "files": [["a.parquet", 30], ["b.parquet", 20]],
+        "bytes": 50,
+        "of_bytes": 1000,
+    }
+    log.commit(interval_record(1, NOON, NOON + SECOND))
+    assert _status(store).left_out == left_out, "an interval reads what it needs, and leaves the stream's state alone"
+    log.commit(record(2))
+    assert _status(store).left_out is None
 
 
 def test_a_batch_that_fell_over_after_its_commit_is_completed_all_the_same(store: Store) -> None:
@@ -195,6 +215,7 @@ def test_the_status_is_one_json_object(store: Store) -> None:
         "panes": 5,
         "frontier": None,
         "backlog": 3,
+        "left_out": None,
         "lag_seconds": None,
         "updated_at": "2013-01-01T12:00:01Z",
     }
