@@ -1,0 +1,125 @@
+"""What users bring along: functions, windows and triggers of their own, as the transcripts use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_dataflow_provider import Trigger, Window, WindowStrategy
+from airflow_dataflow_provider.model.elements import Element, Key
+from airflow_dataflow_provider.model.time import Micros
+from airflow_dataflow_provider.model.triggers import Situation
+from airflow_dataflow_provider.model.windows import Merged
+
+HOUR: Micros = 3_600_000_000
+
+
+@dataclass(frozen=True)
+class ValidityWindows(WindowStrategy):
+    """A quote is valid until the next one of its key, and for an hour at most."""
+
+    merges = True
+
+    @property
+    def longest(self) -> Micros:
+        return HOUR
+
+    def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] | None = None) -> tuple[Window]:
+        return (Window(event_time, event_time + HOUR),)
+
+    def merge(self, windows: Iterable[Window]) -> list[Merged]:
+        """Each window ends where the next begins."""
+        starts = sorted({window.start for window in windows})
+        merged: list[Merged] = []
+        for start, next_start in zip(starts, [*starts[1:], starts[-1] + HOUR], strict=True):
+            parts = frozenset(window for window in windows if window.start == start)
+            merged.append((Window(start, min(next_start, *(window.end for window in parts), start + HOUR)), parts))
+        return merged
+
+
+@dataclass(frozen=True)
+class Subscriptions(WindowStrategy):
+    """From the event on, for as many hours as the element itself says; none for a subscription of no hours."""
+
+    columns = ("hours",)
+
+    def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] | None = None) -> Sequence[Window]:
+        hours = (row or {})["hours"]
+        return [Window(event_time, event_time + hours * HOUR)] if hours else []
+
+
+@dataclass(frozen=True)
+class AtAlternation(Trigger):
+    """With every element whose column differs from that of the element before it.
+
+    The state is ``(changed, value)``.
+    """
+
+    column: str
+    looks_at_elements = True
+
+    def initial(self) -> tuple[bool, Any]:
+        return False, None
+
+    def on_element(self, state: tuple[bool, Any], element: Element, now: Situation) -> tuple[bool, Any]:
+        changed, before = state
+        value = element.row[self.column]
+        return changed or (before is not None and value != before), value
+
+    def should_fire(self, state: tuple[bool, Any], now: Situation) -> bool:
+        return state[0]
+
+    def on_fire(self, state: tuple[bool, Any], now: Situation) -> tuple[tuple[bool, Any], bool]:
+        return (False, state[1]), False
+
+    def may_lose_data(self) -> None:
+        """It never finishes."""
+
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+
+def prefixes(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The paper's example: an element for each prefix of its key."""
+    for length in range(1, len(row["key"]) + 1):
+        yield {"key": row["key"][:length], "value": row["value"]}
+
+
+def words(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The words of a line."""
+    return [{"word": word} for word in row["line"].split()]
+
+
+def sold(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Only what was sold, with its turnover."""
+    return {"key": row["key"], "turnover": row["price"] * row["pieces"]} if row["pieces"] else None
+
+
+def an_hour_earlier(frame: Any) -> Any:
+    """Elements that happened an hour before what they say."""
+    import polars as pl
+
+    return frame.with_columns(pl.col("_event") - HOUR)
+
+
+def doubled(frame: Any) -> Any:
+    """Twice the value, and only of positive ones."""
+    import polars as pl
+
+    return frame.filter(pl.col("value") > 0).with_columns(pl.col("value") * 2)
+
+
+def session_length(frame: Any) -> Any:
+    """How many whole seconds from a session's first event to its end."""
+    import polars as pl
+
+    return frame.with_columns(seconds=(pl.col("window_end") - pl.col("window_start")).dt.total_seconds())
+
+
+NAMES: dict[str, Any] = {
+    each.__name__: each
+    for each in (
+        ValidityWindows, Subscriptions, AtAlternation, prefixes, words, sold, an_hour_earlier, doubled, session_length,
+    )
+}  # fmt: skip
