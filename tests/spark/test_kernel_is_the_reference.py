@@ -21,6 +21,7 @@ from airflow_dataflow_provider.testing.strategies import (
     combiners,
     par_dos,
     pipelines,
+    result_triggers,
     triggers,
     two_groupings,
     windows,
@@ -38,7 +39,7 @@ FAMILIES |= {
     f"two groupings, the first {window}": two_groupings(
         window=windows(*members),
         trigger=triggers(*TRIGGER_FAMILIES),
-        then_trigger=triggers(*TRIGGER_FAMILIES),
+        then_trigger=result_triggers(*TRIGGER_FAMILIES),
     )
     for window, members in {
         "fixed": ("fixed",),
@@ -88,7 +89,7 @@ def compare(pipeline: Pipeline, epochs: tuple[Epoch, ...], *, forget: bool, comb
 )
 def test_every_epoch_has_the_panes_of_the_reference(family: str) -> None:
     @LIGHT
-    @given(case=cases(FAMILIES[family], max_size=14, with_batches=True), forget=st.booleans(), combining=st.booleans())
+    @given(case=cases(FAMILIES[family], max_size=20, with_batches=True), forget=st.booleans(), combining=st.booleans())
     def check(case: Case, forget: bool, combining: bool) -> None:
         compare(*case, forget=forget, combining=combining)
 

@@ -12,6 +12,7 @@ from airflow_dataflow_provider.testing.strategies.definitions import (
     output_times,
     pipelines,
     refinements,
+    result_triggers,
     two_groupings,
 )
 from airflow_dataflow_provider.testing.strategies.moments import SECOND, SPAN, START, event_times, starts_for
@@ -68,6 +69,7 @@ __all__ = [
     "pipelines",
     "predicates",
     "refinements",
+    "result_triggers",
     "scripts",
     "session_windows",
     "sliding_windows",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from airflow_dataflow_provider.model.combiners import (
     Collect,
@@ -52,7 +52,7 @@ COMBINER_FAMILIES = {"plain": plain_combiners, "gathering": gathering_combiners}
 """Every family of combiners by name."""
 
 
-@cache
-def combiners(*families: str) -> SearchStrategy[Combiner]:
-    """Combiners of these families; by default the plain ones."""
-    return st.one_of(*(COMBINER_FAMILIES[family]() for family in families or ("plain",)))
+@st.composite
+def combiners(draw: DrawFn, *families: str) -> Combiner:
+    """Combiners of these :data:`COMBINER_FAMILIES`; by default the plain ones."""
+    return draw(COMBINER_FAMILIES[draw(st.sampled_from(families or ("plain",)))]())

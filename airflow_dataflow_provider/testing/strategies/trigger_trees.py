@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from airflow_dataflow_provider.model.predicates import Called, Predicate, column
 from airflow_dataflow_provider.model.triggers import (
@@ -33,7 +33,6 @@ from airflow_dataflow_provider.model.triggers import (
 from airflow_dataflow_provider.testing.strategies.moments import SECOND
 
 _PERCENTILES = (100.0, 33.3, 50.0, 90.0, 97.0, 99.5)
-Leaves = Callable[[], SearchStrategy[Trigger]]
 
 
 def is_odd(row: Mapping[str, Any]) -> bool:
@@ -42,28 +41,32 @@ def is_odd(row: Mapping[str, Any]) -> bool:
 
 
 @cache
-def predicates() -> SearchStrategy[Predicate]:
-    """About every value column; true of a good share of the elements, so that sequences of them occur."""
-    simple = st.sampled_from(
-        (
-            column("whole") > 0,
-            column("whole") == 1,
-            column("whole") != 2,
-            column("part") <= 0.25,
-            column("part") >= 0.0,
-            column("site") == 1,
-            column("part").is_null(),
-            column("site").is_null(),
-            column("whole").is_in((-1, 0, 1)),
-            Called(is_odd, reads=("whole",)),
-        )
-    )
-    pairs = st.tuples(simple, simple)
+def predicates(whole: str = "whole", part: str = "part") -> SearchStrategy[Predicate]:
+    """True of a good share of the elements, so that sequences of them occur.
+
+    Args:
+        whole: a column of small integers.
+        part: a column of small numbers; may be the same.
+    """
+    simple: list[Predicate] = [
+        column(whole) > 0,
+        column(whole) == 1,
+        column(whole) != 2,
+        column(whole).is_in((-1, 0, 1)),
+        column(part) <= 0.25,
+        column(part) >= 0.0,
+        column(part).is_null(),
+        column("site") == 1,
+        column("site").is_null(),
+    ]
+    if whole == "whole":
+        simple.append(Called(is_odd, reads=("whole",)))
+    one = st.sampled_from(simple)
     return st.one_of(
-        simple,
-        simple.map(lambda one: ~one),
-        pairs.map(lambda both: both[0] & both[1]),
-        pairs.map(lambda both: both[0] | both[1]),
+        one,
+        one.map(lambda single: ~single),
+        st.builds(lambda left, right: left & right, one, one),
+        st.builds(lambda left, right: left | right, one, one),
     )
 
 
@@ -87,9 +90,9 @@ def clock_triggers() -> SearchStrategy[Trigger]:
 
 
 @cache
-def counting_triggers() -> SearchStrategy[Trigger]:
-    """Of elements and of bytes."""
-    measured = st.sampled_from((("whole",), ("key",), ("key", "site", "part")))
+def counting_triggers(whole: str = "whole", part: str = "part") -> SearchStrategy[Trigger]:
+    """Of elements, and of the bytes of these columns."""
+    measured = st.sampled_from(((whole,), ("site", part)))
     return st.one_of(
         st.integers(1, 4).map(AtCount),
         st.builds(lambda n, names: AtBytes(n, *names), st.sampled_from((8, 1, 9, 24)), measured),
@@ -97,65 +100,81 @@ def counting_triggers() -> SearchStrategy[Trigger]:
 
 
 @cache
-def patterns() -> SearchStrategy[Trigger]:
+def patterns(whole: str = "whole", part: str = "part") -> SearchStrategy[Trigger]:
     """Regular sequences of up to three steps; the last one has to be taken, so all of them are patterns."""
-    steps = st.one_of(predicates(), *(predicates().map(kind) for kind in (some, maybe, any_number)))
-    last = st.one_of(predicates(), predicates().map(some))
-    return st.builds(
-        lambda before, end, gaps: AtPattern(*before, end, gaps=gaps),
-        st.lists(steps, max_size=2), last, st.booleans(),
-    )  # fmt: skip
+    step = predicates(whole, part)
+    before = st.lists(st.one_of(step, step.map(some), step.map(maybe), step.map(any_number)), max_size=2)
+    last = st.one_of(step, step.map(some))
+    return st.builds(lambda first, end, gaps: AtPattern(*first, end, gaps=gaps), before, last, st.booleans())
 
 
 @cache
-def element_triggers() -> SearchStrategy[Trigger]:
+def element_triggers(whole: str = "whole", part: str = "part") -> SearchStrategy[Trigger]:
     """All that are asked after each element."""
-    return st.one_of(counting_triggers(), predicates().map(AtPunctuation), patterns())
+    punctuation = predicates(whole, part).map(AtPunctuation)
+    return st.one_of(counting_triggers(whole, part), punctuation, patterns(whole, part))
 
 
 @cache
-def leaf_triggers() -> SearchStrategy[Trigger]:
+def leaf_triggers(whole: str = "whole", part: str = "part") -> SearchStrategy[Trigger]:
     """All there are."""
-    return st.one_of(clock_triggers(), element_triggers())
+    return st.one_of(clock_triggers(), element_triggers(whole, part))
 
 
-@cache
-def trees(leaves: Leaves = leaf_triggers, *, depth: int = 3) -> SearchStrategy[Trigger]:
-    """Trees of every composite over these leaves, at most ``depth`` high; many repeat, so that there is much to see."""
-    if depth == 1:
-        return leaves()
-    below = trees(leaves, depth=depth - 1)
-    some_below = st.lists(below, min_size=1, max_size=3)
-    return st.one_of(
-        leaves(),
-        st.builds(Repeat, below),
-        st.builds(Repeat, below),
-        st.builds(RepeatUntil, below, below),
-        some_below.map(lambda parts: SequenceOf(*parts)),
-        some_below.map(lambda parts: AnyOf(*parts)),
-        some_below.map(lambda parts: AllOf(*parts)),
-    )
+# What repeats is drawn more often: there is more to see.
+_COMPOSITES = st.sampled_from((None, Repeat, Repeat, Repeat, RepeatUntil, SequenceOf, AnyOf, AllOf))
+_SIMPLE_COMPOSITES = st.sampled_from((None, Repeat, SequenceOf))
+_CHILDREN = st.integers(1, 3)
 
 
-@cache
-def _watermark_trees(depth: int) -> SearchStrategy[Trigger]:
-    if depth == 1:
-        return watermark_triggers()
-    below = _watermark_trees(depth - 1)
-    sequences = st.lists(below, min_size=1, max_size=3).map(lambda parts: SequenceOf(*parts))
-    return st.one_of(watermark_triggers(), st.builds(Repeat, below), sequences)
+@st.composite
+def trees(draw: DrawFn, leaves: SearchStrategy[Trigger], *, depth: int = 3, simple: bool = False) -> Trigger:
+    """Trees over these leaves.
+
+    Args:
+        draw: hypothesis' own; not given by the caller.
+        leaves: triggers that are no composites.
+        depth: the greatest height; 1 gives leaves alone.
+        simple: no other composites than ``Repeat`` and ``SequenceOf``.
+    """
+
+    def tree(height: int) -> Trigger:
+        kind = draw(_SIMPLE_COMPOSITES if simple else _COMPOSITES) if height > 1 else None
+        if kind is None:
+            return draw(leaves)
+        if kind is Repeat:
+            return Repeat(tree(height - 1))
+        if kind is RepeatUntil:
+            return RepeatUntil(tree(height - 1), tree(height - 1))
+        children = [tree(height - 1) for _ in range(draw(_CHILDREN))]
+        return kind(*children)
+
+    return tree(depth)
 
 
-TRIGGER_FAMILIES: dict[str, Callable[[int], SearchStrategy[Trigger]]] = {
-    "watermarks": _watermark_trees,
-    "clocks": lambda depth: trees(clock_triggers, depth=depth),
-    "elements": lambda depth: trees(element_triggers, depth=depth),
-    "mixed": lambda depth: trees(leaf_triggers, depth=depth),
-}
-"""Every family of trigger trees by name: the height goes in."""
+TRIGGER_FAMILIES = ("watermarks", "clocks", "elements", "mixed")
+"""What the leaves look at. ``watermarks`` are composed by ``Repeat`` and ``SequenceOf``, the others in every way."""
 
 
-@cache
-def triggers(*families: str, depth: int = 3) -> SearchStrategy[Trigger]:
-    """Trees of these families, at most ``depth`` high; by default of ``AtWatermark``, ``Repeat`` and ``SequenceOf``."""
-    return st.one_of(*(TRIGGER_FAMILIES[family](depth) for family in families or ("watermarks",)))
+@st.composite
+def triggers(draw: DrawFn, *families: str, depth: int = 3, whole: str = "whole", part: str = "part") -> Trigger:
+    """Trees of these :data:`TRIGGER_FAMILIES`; by default of ``AtWatermark``, ``Repeat`` and ``SequenceOf``.
+
+    Args:
+        draw: hypothesis' own; not given by the caller.
+        families: names.
+        depth: the greatest height.
+        whole: a column of small integers, for the leaves that look at columns.
+        part: a column of small numbers; may be the same.
+    """
+    match draw(st.sampled_from(families)) if families else "watermarks":
+        case "watermarks":
+            return draw(trees(watermark_triggers(), depth=depth, simple=True))
+        case "clocks":
+            return draw(trees(clock_triggers(), depth=depth))
+        case "elements":
+            return draw(trees(element_triggers(whole, part), depth=depth))
+        case "mixed":
+            return draw(trees(leaf_triggers(whole, part), depth=depth))
+        case other:
+            raise ValueError(f"{other!r} is none of {TRIGGER_FAMILIES}")

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from airflow_dataflow_provider.model.time import Micros, to_micros
 from airflow_dataflow_provider.model.windows import (
@@ -91,7 +91,7 @@ def sliding_windows() -> SearchStrategy[WindowStrategy]:
 @cache
 def session_windows() -> SearchStrategy[WindowStrategy]:
     """With gaps around the distances that elements have, ten seconds exactly among them."""
-    return st.sampled_from((30 * SECOND, 10 * SECOND, 10 * SECOND + 1, 61 * SECOND, 1)).map(SessionWindows)
+    return st.sampled_from((30 * SECOND, 10 * SECOND + 1, 20 * SECOND, 10 * SECOND, 61 * SECOND, 1)).map(SessionWindows)
 
 
 @cache
@@ -130,7 +130,7 @@ WINDOW_FAMILIES = {
 """Every family of windows by name."""
 
 
-@cache
-def windows(*families: str) -> SearchStrategy[WindowStrategy]:
-    """Windows of these families; by default fixed windows and the global one."""
-    return st.one_of(*(WINDOW_FAMILIES[family]() for family in families or ("fixed", "global")))
+@st.composite
+def windows(draw: DrawFn, *families: str) -> WindowStrategy:
+    """Windows of these :data:`WINDOW_FAMILIES`; by default fixed windows and the global one."""
+    return draw(WINDOW_FAMILIES[draw(st.sampled_from(families or ("fixed", "global")))]())
