@@ -34,8 +34,9 @@ format: $(READY) ## let ruff fix and format what it can
 crash: $(READY) ## kill -9 of the driver, ten times in a row
 	$(BIN)/python -m tests.crash.campaign
 
-bench: $(READY) ## measure against hand-written Spark
-	$(BIN)/python -m tests.benchmarks
+bench: $(READY) ## measure against hand-written Spark; narrow it: QUERY=Q2 KEYS=1000 GROWTH=0
+	$(BIN)/python -m tests.benchmarks $(if $(QUERY),--queries $(QUERY)) $(if $(KEYS),--keys $(KEYS)) \
+		$(if $(GROWTH),$(if $(filter 0,$(GROWTH)),--no-growth,--growth))
 
 lock: $(READY) ## choose every version anew, from what pyproject.toml allows
 	$(BIN)/uv pip compile --quiet --upgrade --extra dev --python-version 3.11 --no-header --no-annotate \

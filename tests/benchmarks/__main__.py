@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -20,12 +21,14 @@ from tests.benchmarks.bench import Bench, Result
 from tests.benchmarks.check import WrongAnswerError
 from tests.benchmarks.engines import ENGINES, Engine
 from tests.benchmarks.generate import FILES_PER_BATCH, Workload, generate
+from tests.benchmarks.growth import GROWING, Axes, Growth, growth_steps, measure_growth
 from tests.benchmarks.places import OwnProcess, Place
-from tests.benchmarks.queries import QUERIES
-from tests.benchmarks.report import epochs_table, results_table, write_json
-from tests.benchmarks.small_epochs import SmallEpoch, measure_small_epochs
+from tests.benchmarks.queries import QUERIES, Query
+from tests.benchmarks.report import epochs_table, growth_table, results_table, state_table, write_json
+from tests.benchmarks.small_epochs import SMALL_EPOCHS_OF, SmallEpoch, measure_small_epochs
 
-_QUICK_ROWS = 500_000
+_ROWS, _QUICK_ROWS = 5_000_000, 500_000
+_KEYS = (1_000, 200_000)
 _LOG_WIDTH = 120
 
 
@@ -33,47 +36,95 @@ def main(
     arguments: Sequence[str] | None = None,
     engines: Sequence[Engine] = ENGINES,
     place: Callable[[Path], Place] = OwnProcess,
+    axes: Axes = Axes(),  # noqa: B008 - a frozen value
 ) -> int:
-    """Run the benchmark; the exit status."""
-    options = _options().parse_args(arguments)
-    rows = _QUICK_ROWS if options.quick else options.rows
-    workloads = [Workload(rows, keys, options.files) for keys in options.keys]
+    """Run the benchmark, or with the word ``profile`` first, see :mod:`tests.benchmarks.profiling`; the exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["profile"]:
+        from tests.benchmarks import profiling
+
+        return profiling.main(words[1:])
+    options = _options().parse_args(words)
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, _LOG_WIDTH)
     out: Path = options.out.absolute()
-    figures, epoch_figures = out / "bench.json", out / "bench-epochs.json"
+    files = {name: out / f"{name}.json" for name in ("bench", "bench-epochs")}
     # Figures of a run before would look like this one's.
-    for path in (figures, epoch_figures):
+    for path in files.values():
         path.unlink(missing_ok=True)
     root = out / "bench"
     shutil.rmtree(root / "runs", ignore_errors=True)
     (root / "runs").mkdir(parents=True)
     try:
-        results, epochs = _measure(options, workloads, root, engines=engines, place=place, console=console)
+        found = _measure(_Plan.of(options, engines, axes), root, place, console)
     except WrongAnswerError as error:
         console.print(f"[bold red]Wrong answer.[/] {error}", highlight=False)
         return 1
-    write_json(results, figures)
-    write_json(epochs, epoch_figures)
-    console.print(results_table(results, options.repeats))
-    if epochs:
-        console.print(epochs_table(epochs))
-    console.print(f"Figures: {figures}, {epoch_figures}", highlight=False, soft_wrap=True)
+    write_json([*found.results, *found.growth], files["bench"])
+    write_json(found.epochs, files["bench-epochs"])
+    for table, rows in (
+        (results_table(found.results, options.repeats), found.results),
+        (state_table(found.results), [one for one in found.results if one.open_windows is not None]),
+        (epochs_table(found.epochs), found.epochs),
+        (growth_table(found.growth), found.growth),
+    ):
+        if rows:
+            console.print(table)
+    console.print(f"Figures: {', '.join(map(str, files.values()))}", highlight=False, soft_wrap=True)
     return 0
 
 
-def _measure(
-    options: argparse.Namespace,
-    workloads: Sequence[Workload],
-    root: Path,
-    *,
-    engines: Sequence[Engine],
-    place: Callable[[Path], Place],
-    console: Console,
-) -> tuple[list[Result], list[SmallEpoch]]:
-    results: list[Result] = []
-    epochs: list[SmallEpoch] = []
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is going to be measured."""
+
+    queries: Sequence[Query]
+    workloads: Sequence[Workload]
+    engines: Sequence[Engine]
+    repeats: int
+    axes: Axes | None
+
+    @classmethod
+    def of(cls, options: argparse.Namespace, engines: Sequence[Engine], axes: Axes) -> _Plan:
+        rows = options.rows or (_QUICK_ROWS if options.quick else _ROWS)
+        workloads = [Workload(rows, keys, options.files) for keys in options.keys or _KEYS]
+        whole = not (options.rows or options.keys or options.quick)
+        growing = whole if options.growth is None else options.growth
+        queries = [QUERIES[name] for name in options.queries]
+        return cls(queries, workloads, engines, options.repeats, axes if growing else None)
+
+    @property
+    def ours(self) -> Engine | None:
+        return next((engine for engine in self.engines if engine.name == "ours"), None)
+
+    @property
+    def growing(self) -> list[Query]:
+        return [query for query in self.queries if query.name in GROWING and self.axes and self.ours]
+
+    @property
+    def refilled(self) -> Query | None:
+        """Of which small epochs are measured."""
+        return next((query for query in self.queries if query.name == SMALL_EPOCHS_OF and self.ours), None)
+
+    def asked(self, query: Query) -> list[Engine]:
+        return [engine for engine in self.engines if engine.answers(query)]
+
+    def steps(self, bench: Bench) -> int:
+        races = sum(bench.steps(len(self.asked(query))) for query in self.queries) * len(self.workloads)
+        growth = sum(growth_steps(bench, self.axes) for _ in self.growing) if self.axes else 0
+        return races + growth + (self.refilled is not None)
+
+
+@dataclass(slots=True)
+class _Found:
+    results: list[Result] = field(default_factory=list)
+    epochs: list[SmallEpoch] = field(default_factory=list)
+    growth: list[Growth] = field(default_factory=list)
+
+
+def _measure(plan: _Plan, root: Path, place: Callable[[Path], Place], console: Console) -> _Found:
+    found = _Found()
     with ExitStack() as stack:
 
         @cache
@@ -88,20 +139,21 @@ def _measure(
         def tell(step: str) -> None:
             progress.update(task, advance=1, description=step)
 
-        bench = Bench(root, engines, options.repeats, place_of, tell, lambda line: console.print(line, highlight=False))
-        progress.update(task, total=len(workloads) * len(options.queries) * bench.steps() + 1, completed=-1)
-        for query in map(QUERIES.__getitem__, options.queries):
-            for workload in workloads:
-                results += bench.measure(query, workload)
-        ours = next((engine for engine in engines if engine.name == "ours"), None)
-        if ours is not None:
-            largest = max(workloads, key=lambda workload: workload.keys)
-            query = QUERIES[options.queries[0]]
-            tell(f"{query.name}, {largest.keys:,} keys: small epochs")
+        bench = Bench(root, plan.repeats, place_of, tell, lambda line: console.print(line, highlight=False))
+        progress.update(task, total=plan.steps(bench), completed=-1)
+        for query in plan.queries:
+            for workload in plan.workloads:
+                found.results += bench.measure(query, workload, plan.asked(query))
+        if plan.refilled and plan.ours:
+            largest = max(plan.workloads, key=lambda workload: workload.keys)
+            tell(f"{plan.refilled.name}, {largest.keys:,} keys: small epochs")
             with bench.folder("small-epochs") as folder:
                 events = generate(largest, root)
-                epochs = place_of(ours.place).call(measure_small_epochs, query, events, folder)
-    return results, epochs
+                found.epochs = place_of(plan.ours.place).call(measure_small_epochs, plan.refilled, events, folder)
+        for query in plan.growing:
+            if plan.axes and plan.ours:
+                found.growth += measure_growth(bench, query, plan.axes, plan.ours)
+    return found
 
 
 def _progress(console: Console) -> Progress:
@@ -117,11 +169,16 @@ def _progress(console: Console) -> Progress:
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--rows", type=_positive, default=5_000_000, help="events (default: 5,000,000)")
-    parser.add_argument("--keys", type=_positive, nargs="+", default=[1_000, 200_000], help="default: 1000 200000")
+    parser.add_argument("--rows", type=_positive, help=f"events (default: {_ROWS:,})")
+    parser.add_argument("--keys", type=_positive, nargs="+", help=f"default: {' '.join(map(str, _KEYS))}")
     parser.add_argument("--quick", action="store_true", help=f"{_QUICK_ROWS:,} events")
     parser.add_argument("--repeats", type=_positive, default=2, help="timed runs of each engine (default: 2)")
     parser.add_argument("--queries", nargs="+", choices=sorted(QUERIES), default=sorted(QUERIES), help="default: all")
+    parser.add_argument(
+        "--growth",
+        action=argparse.BooleanOptionalAction,
+        help=f"how {' and '.join(GROWING)} grow (default: unless rows or keys are said)",
+    )
     parser.add_argument(
         "--files",
         type=_positive,

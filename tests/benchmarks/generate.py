@@ -1,7 +1,9 @@
 """The events that every engine reads: made once, seeded, in the order of their arrival, as Parquet files.
 
 Arrivals come at a steady rate. An event happened a delay before it arrived, and delays are heavy-tailed: Pareto with
-shape 1.5 from one second on, cut off at :data:`LONGEST_DELAY` (median 1.6 s, 99 % 19 s, 99.9 % 61 s). Keys are uniform.
+shape 1.5 from one second on, cut off at :data:`LONGEST_DELAY` (median 1.6 s, 99 % 19 s, 99.9 % 61 s). Keys are uniform
+over all of them, or come in bursts, as people do: a key is active for a minute of event time, then silent for two. With
+few uniform keys no session would ever end.
 
 The first event has the longest delay of all. An engine that learns the delays from the first files therefore knows the
 longest one from then on, as an engine that is told it does: to neither is any event late, and both keep the same
@@ -32,8 +34,10 @@ _FIRST_ARRIVAL: Micros = 1_704_067_200_000_000
 _SECOND = 1_000_000
 _RATE = 10_000
 """Arrivals a second, of large workloads: the number of open windows then does not depend on the number of rows."""
-_SHORTEST_SPAN = 500
+SHORTEST_SPAN = 500
 """Seconds that arrivals last at least: small workloads are thinner, so that windows of theirs close too."""
+_ACTIVE, _CYCLE = 60 * _SECOND, 180 * _SECOND
+"""How long a key of a bursty workload is active, and after how long it is again."""
 _SHAPE = 1.5
 _ABOUT = "workload.json"
 _SCHEMA = pa.schema(
@@ -56,23 +60,30 @@ class Workload:
         files: over how many files they are spread evenly; by default ten, and more where a file would grow past
             :data:`FILE_ROWS`.
         seed: of the random numbers.
+        bursts: keys are active in turns, rather than all of them all the time.
+        rate: arrivals a second; by default 10,000, and fewer where they would last less than :data:`SHORTEST_SPAN`.
     """
 
     rows: int
     keys: int
     files: int = 0
     seed: int = 2015
+    bursts: bool = False
+    rate: float = 0
 
     def __post_init__(self) -> None:
         if not self.files:
             object.__setattr__(self, "files", max(10, -(-self.rows // FILE_ROWS)))
+        if not self.rate:
+            object.__setattr__(self, "rate", min(_RATE, self.rows / SHORTEST_SPAN))
         if self.keys < 1 or self.rows < self.files or self.files < 1:
             raise ValueError(f"{self!r} needs at least one key, and one row for each file")
 
     @property
     def name(self) -> str:
         """A folder name."""
-        return f"{self.rows}-rows-{self.keys}-keys-{self.files}-files-seed-{self.seed}"
+        bursts = "-bursts" if self.bursts else ""
+        return f"{self.rows}-rows-{self.keys}-keys-{self.files}-files-{self.rate:g}-a-second{bursts}-seed-{self.seed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +107,7 @@ class Events:
 def generate(workload: Workload, root: Path) -> Events:
     """The events of a workload below a folder, reused where they are there already."""
     events = Events(workload, root / workload.name)
-    about = json.dumps({**asdict(workload), "longest_delay": LONGEST_DELAY, "rate": _RATE, "version": 1})
+    about = json.dumps({**asdict(workload), "longest_delay": LONGEST_DELAY, "version": 2})
     standing = events.folder / _ABOUT
     if standing.exists() and standing.read_text() == about:
         return events
@@ -133,10 +144,9 @@ def append(events: Events, rows: int, *, after: Micros, seed: int) -> Path:
 
 def _write(workload: Workload, folder: Path) -> None:
     random = np.random.default_rng(workload.seed)
-    rate = min(_RATE, workload.rows / _SHORTEST_SPAN)
-    arrival = _FIRST_ARRIVAL + (np.arange(workload.rows) * (_SECOND / rate)).astype(np.int64)
+    arrival = _FIRST_ARRIVAL + (np.arange(workload.rows) * (_SECOND / workload.rate)).astype(np.int64)
     event = arrival - _delays(random, workload.rows)
-    key = random.integers(workload.keys, size=workload.rows)
+    key = _keys(random, workload, event)
     value = random.integers(1_000, size=workload.rows)
     bounds = np.linspace(0, workload.rows, workload.files + 1).astype(np.int64)
     for number, (start, stop) in enumerate(pairwise(bounds)):
@@ -147,7 +157,18 @@ def _write(workload: Workload, folder: Path) -> None:
         os.utime(path, ns=((_FIRST_ARRIVAL // _SECOND + number) * 10**9,) * 2)
 
 
-def _delays(random: np.random.Generator, rows: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+Column = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+def _keys(random: np.random.Generator, workload: Workload, event: Column) -> Column:
+    if not workload.bursts:
+        return random.integers(workload.keys, size=workload.rows)
+    active = max(1, workload.keys * _ACTIVE // _CYCLE)
+    first = (event % _CYCLE) * workload.keys // _CYCLE
+    return (first + random.integers(active, size=workload.rows)) % workload.keys
+
+
+def _delays(random: np.random.Generator, rows: int) -> Column:
     """By the inverse of the distribution function, which cuts the tail off without piling it up at the cut."""
     share = random.random(rows) * (1 - (_SECOND / LONGEST_DELAY) ** _SHAPE)
     delays = (_SECOND * (1 - share) ** (-1 / _SHAPE)).astype(np.int64)

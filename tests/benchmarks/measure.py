@@ -25,11 +25,13 @@ class Cost:
         cpu_s: user and system time of all processes of the tree, those that have ended meanwhile included.
         peak_mb: the largest memory of all processes together that was seen, in 10^6 bytes. Pages that several share are
             counted once (proportional set size; where the system does not tell, resident set size).
+        workers_mb: the same of Spark's Python workers alone: all that a JVM of the tree has started.
     """
 
     seconds: float
     cpu_s: float
     peak_mb: float
+    workers_mb: float
 
 
 class Meter:
@@ -45,7 +47,7 @@ class Meter:
         self._root = psutil.Process(pid)
         self._over = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="memory", daemon=True)
-        self._peak = 0
+        self._peak = self._workers_peak = 0
 
     def __enter__(self) -> Self:
         self._look()
@@ -62,7 +64,7 @@ class Meter:
         self._over.set()
         self._watcher.join()
         self._look()
-        self.cost = Cost(seconds, cpu, self._peak / 1e6)
+        self.cost = Cost(seconds, cpu, self._peak / 1e6, self._workers_peak / 1e6)
 
     def _watch(self) -> None:
         pause = _SHORTEST_PAUSE
@@ -72,14 +74,18 @@ class Meter:
             pause = max(_SHORTEST_PAUSE, (time.thread_time() - began) / _LARGEST_SHARE)
 
     def _look(self) -> None:
-        total = 0
-        for process in self._tree():
+        total = of_workers = 0
+        tree = list(self._tree())
+        workers = {worker.pid for process in tree for worker in _started_by_jvm(process)}
+        for process in tree:
             try:
                 memory = process.memory_full_info()
             except psutil.Error:
                 continue
-            total += getattr(memory, "pss", memory.rss)
-        self._peak = max(self._peak, total)
+            size = getattr(memory, "pss", memory.rss)
+            total += size
+            of_workers += size if process.pid in workers else 0
+        self._peak, self._workers_peak = max(self._peak, total), max(self._workers_peak, of_workers)
 
     def _cpu_seconds(self) -> float:
         total = 0.0
@@ -95,3 +101,10 @@ class Meter:
     def _tree(self) -> Iterator[psutil.Process]:
         yield self._root
         yield from self._root.children(recursive=True)
+
+
+def _started_by_jvm(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True) if process.name() == "java" else []
+    except psutil.Error:
+        return []

@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.table import Table
 
 from tests.benchmarks.bench import Result
+from tests.benchmarks.growth import Growth
 from tests.benchmarks.small_epochs import SmallEpoch
 
 
@@ -27,7 +28,40 @@ def results_table(results: Sequence[Result], repeats: int) -> Table:
             one.query, f"{one.keys:,}", f"{one.rows:,}", one.mode, one.engine, f"{one.seconds:.2f}",
             f"{one.rows_per_s:,.0f}", f"{one.cpu_s:.1f}", f"{one.peak_mb:,.0f}",
             "" if one.ratio is None else f"{one.ratio:.2f}x",
-            style="bold" if one.engine == "ours" else None,
+            style="bold" if one.state_bytes is not None else None,
+        )  # fmt: skip
+    return table
+
+
+def state_table(results: Sequence[Result]) -> Table:
+    """One row a query and number of keys: how large our state is."""
+    table = Table(title="The state of ours at the end of a run, and what its epochs have written")
+    for name in ("query", "keys", "open windows", "bytes", "bytes a window", "epochs", "bytes an epoch"):
+        table.add_column(name, justify="left" if name == "query" else "right")
+    for one in results:
+        if one.mode == "micro-batch" and one.open_windows is not None and one.state_bytes is not None:
+            each = f"{one.state_bytes / one.open_windows:.1f}" if one.open_windows else ""
+            table.add_row(
+                one.query, f"{one.keys:,}", f"{one.open_windows:,}", f"{one.state_bytes:,}", each, f"{one.epochs:,}",
+                f"{one.state_bytes_per_epoch:,}",
+            )  # fmt: skip
+    return table
+
+
+def growth_table(rows: Sequence[Growth]) -> Table:
+    """Three rows an axis and query; beside each figure its ratio to that of the middle one."""
+    table = Table(title="How ours grows; ratios to the middle of each axis")
+    for name in ("query", "along"):
+        table.add_column(name)
+    for name in ("rows", "keys", "us a row", "", "workers MB", "", "open windows", "", "state bytes", ""):
+        table.add_column(name, justify="right")
+    for number, one in enumerate(rows):
+        if number and number % 3 == 0:
+            table.add_section()
+        table.add_row(
+            one.query, one.axis, f"{one.rows:,}", f"{one.keys:,}", f"{one.us_per_row:.2f}", f"{one.time_ratio:.2f}x",
+            f"{one.workers_mb:,.0f}", f"{one.memory_ratio:.2f}x", f"{one.open_windows:,}", f"{one.open_ratio:.2f}x",
+            f"{one.state_bytes:,}", f"{one.state_ratio:.2f}x",
         )  # fmt: skip
     return table
 

@@ -14,10 +14,11 @@ from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.progress.records import EpochRecord
 from tests.benchmarks.check import compare, write_truth
-from tests.benchmarks.engines.ours import Ours, drive, state_of
+from tests.benchmarks.engines.ours import Ours, drive, open_windows, state_of
 from tests.benchmarks.generate import Events, append
 from tests.benchmarks.queries import Query
 
+SMALL_EPOCHS_OF = "Q1"
 ROWS = 10
 _EPOCHS = 5
 """Epochs of ten rows that are measured; one before them starts the query and is not."""
@@ -141,7 +142,7 @@ class _Ledger:
         self._entries.append(
             _Entry(record.kind, self._open, record.panes, now - record.started_at / 1e6, now - self._left, written)
         )
-        self._open = sum(chain["live"] for chain in record.details["chains"].values())
+        self._open = open_windows(record)
         self._files, self._left = files, time.time()
 
     def of_kind(self, kind: str) -> list[_Entry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import Literal
 
 from tests.benchmarks.check import Answer
 from tests.benchmarks.generate import Events
@@ -18,13 +19,23 @@ class Engine(ABC):
 
     Attributes:
         name: as in the table.
-        mode: ``micro-batch`` or ``batch``; engines are set against those of the same mode.
+        side: ours is set against the baselines of the same mode; floors know nothing of streams.
+        mode: ``micro-batch`` or ``batch``.
         place: engines with the same place share a process and what is warm in it.
     """
 
     name: str
-    mode: str
+    side: Literal["ours", "baseline", "floor"]
+    mode: Literal["micro-batch", "batch"]
     place: str
+
+    def answers(self, query: Query) -> bool:  # noqa: ARG002
+        """Whether it is asked this query."""
+        return True
+
+    def prepare(self, query: Query, events: Events, folder: Path) -> str:  # noqa: ARG002
+        """Before everything else, as long as it takes: find the best settings; what to tell of them."""
+        return ""
 
     def rehearse(self, query: Query, events: Events, folder: Path) -> Answer | None:  # noqa: ARG002
         """Before the timed runs: what they will compute, where they cannot show it themselves."""

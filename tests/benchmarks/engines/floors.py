@@ -16,7 +16,7 @@ from tests.benchmarks.queries import Query
 class DuckDB(Engine):
     """Its SQL, into a Parquet file."""
 
-    name, mode, place = "duckdb", "batch", "duckdb"
+    name, side, mode, place = "duckdb", "floor", "batch", "duckdb"
 
     def run(self, query: Query, events: Events, folder: Path) -> None:
         path = folder / "answer.parquet"
@@ -30,7 +30,7 @@ class DuckDB(Engine):
 class Polars(Engine):
     """Its lazy frames, into a Parquet file."""
 
-    name, mode, place = "polars", "batch", "polars"
+    name, side, mode, place = "polars", "floor", "batch", "polars"
 
     def run(self, query: Query, events: Events, folder: Path) -> None:
         query.polars(pl.scan_parquet(events.glob)).sink_parquet(folder / "answer.parquet")

@@ -1,16 +1,19 @@
-"""Ours: the pipeline in micro-batch mode, with its state written and its panes committed."""
+"""Ours: the pipeline with its state written and its panes committed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.pipeline import Pipeline
+from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.records import EpochRecord
+from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.spark.state import FOLDER
 from airflow_dataflow_provider.spark.submit import Submission, run
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
-from tests.benchmarks.check import Answer, WrongAnswerError
+from tests.benchmarks.check import Answer, StateSize, WrongAnswerError
 from tests.benchmarks.engines.engine import MASTER, Engine
 from tests.benchmarks.engines.spark_settings import settings
 from tests.benchmarks.generate import Events
@@ -18,24 +21,37 @@ from tests.benchmarks.queries import Query
 
 
 class Ours(Engine):
-    """A run begins with an empty state and ends when the backlog is read."""
+    """A run begins with an empty state and ends when the backlog is read.
 
-    name, mode, place = "ours", "micro-batch", "ours"
+    Args:
+        name: as in the table.
+        mode: ``micro-batch``, or ``batch``: one epoch of all files, then the end of input.
+    """
+
+    side, place = "ours", "ours"
+
+    def __init__(self, name: str = "ours", mode: RuntimeMode = RuntimeMode.MICRO_BATCH) -> None:
+        self.name, self.mode, self._runtime_mode = name, mode.value, mode
+
+    def answers(self, query: Query) -> bool:
+        return self._runtime_mode is RuntimeMode.MICRO_BATCH or query.batch
 
     def run(self, query: Query, events: Events, folder: Path) -> None:
-        drive(query.pipeline(events), folder, RuntimeMode.MICRO_BATCH)
+        drive(query.pipeline(events), folder, self._runtime_mode)
 
     def answer(self, query: Query, events: Events, folder: Path) -> Answer:
-        """The table that all panes add up to, after the end of input has been told to the same state."""
-        records: list[EpochRecord] = []
-        drive(query.pipeline(events), folder, RuntimeMode.BATCH, records.append)
-        end = records[-1]
+        """What all panes add up to, after the end of input has been told to the same state."""
+        timed = list(EpochLog(Store.open(state_of(folder))).records())
+        state = state_size(timed, folder)
+        if self._runtime_mode is RuntimeMode.MICRO_BATCH:
+            drive(query.pipeline(events), folder, RuntimeMode.BATCH)
+        end = list(EpochLog(Store.open(state_of(folder))).records())[-1]
         rows = end.totals
         if (rows.read, rows.expired, rows.rejected) != (events.workload.rows, 0, 0):
-            raise WrongAnswerError(f"ours {query.name}: of {events.workload.rows} rows it counts {rows}")
+            raise WrongAnswerError(f"{self.name} {query.name}: of {events.workload.rows} rows it counts {rows}")
         path = folder / "answer.parquet"
-        query.from_table(PaneLogReader(state_of(folder)).current()).write_parquet(path)
-        return Answer(path, published=end.panes_total - end.panes)
+        query.from_log(PaneLogReader(state_of(folder))).write_parquet(path)
+        return Answer(path, published=timed[-1].panes_total, state=state)
 
 
 def drive(
@@ -43,12 +59,30 @@ def drive(
     folder: Path,
     mode: RuntimeMode,
     on_epoch: Callable[[EpochRecord], None] = lambda _: None,
+    conf: Mapping[str, str] | None = None,
 ) -> None:
     """Run a pipeline on the state in a folder."""
-    conf = settings(folder.parent) | {"spark.log.level": "ERROR"}
+    conf = settings(folder.parent) | {"spark.log.level": "ERROR"} | dict(conf or {})
     run(Submission(pipeline, mode, state_of(folder), master=MASTER, conf=conf, on_epoch=on_epoch))
 
 
 def state_of(folder: Path) -> str:
     """The state's URL."""
     return str(folder / "state")
+
+
+def open_windows(record: EpochRecord) -> int:
+    """How many keys and windows the state holds after an epoch."""
+    return sum(chain["live"] for chain in record.details["chains"].values())
+
+
+def state_size(records: list[EpochRecord], folder: Path) -> StateSize:
+    """How large the state is after these epochs."""
+    standing = [name for chain in records[-1].details["chains"].values() for name in chain["files"]]
+    written = [record.details["state_bytes"] for record in records if record.kind == "data"]
+    return StateSize(
+        open_windows(records[-1]),
+        sum((Path(state_of(folder)) / FOLDER / name).stat().st_size for name in standing),
+        round(sum(written) / max(1, len(written))),
+        len(written),
+    )
