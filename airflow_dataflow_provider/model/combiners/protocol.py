@@ -159,10 +159,10 @@ def canonical(value: Any) -> Any:  # noqa: ANN401
 
 
 def order(value: Any) -> Any:  # noqa: ANN401
-    """Sorts by it: NaN is greater than any number (as in Spark and PostgreSQL); tuples element by element."""
+    """What sorts: NaN is greater than any number (as in Spark and PostgreSQL), None less; tuples part by part."""
     if isinstance(value, tuple):
         return tuple(map(order, value))
-    return isinstance(value, float) and math.isnan(value), value
+    return value is not None, isinstance(value, float) and math.isnan(value), value
 
 
 def check_column(name: str, column: object, *, optional: bool = False) -> None:

@@ -1,0 +1,216 @@
+"""Which column-wise form a combiner takes, over input columns of known types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from airflow_dataflow_provider.model.combiners import (
+    Collect,
+    Combiner,
+    Count,
+    CountDistinct,
+    First,
+    Last,
+    Max,
+    Mean,
+    Min,
+    Quantiles,
+    StdDev,
+    Sum,
+    TopK,
+    Variance,
+    VectorisedCombiner,
+)
+from airflow_dataflow_provider.model.errors import SubmissionError
+from airflow_dataflow_provider.spark.aggregates import exact_sums, gathered, sums, user_defined
+from airflow_dataflow_provider.spark.aggregates.aggregate import Aggregate
+from airflow_dataflow_provider.spark.aggregates.extremes import Extreme, Outermost
+from airflow_dataflow_provider.spark.aggregates.gathered import Gathered, bag, entry
+from airflow_dataflow_provider.spark.aggregates.sketches import DistinctSketch, QuantileSketch
+from airflow_dataflow_provider.spark.aggregates.spread import Moments
+from airflow_dataflow_provider.spark.reading import EVENT
+
+_AT, _RANK, _VALUE = "at", "rank", "value"
+_TIME = pl.Int64()
+
+
+def aggregate(  # noqa: C901 - one case a combiner
+    name: str, combiner: Combiner, schema: Mapping[str, pl.DataType], *, retracting: bool = False
+) -> Aggregate:
+    """The column-wise form of a combiner.
+
+    Args:
+        name: of the output column.
+        combiner: what is computed.
+        schema: the types of the input columns.
+        retracting: whether rows carry a sign, and what they added can be taken back.
+
+    Raises:
+        SubmissionError: ``SUBMIT_COLUMN_TYPE`` where a column's type has no such aggregate; ``ENGINE_COMBINER`` for a
+            combiner of the user's that does not say the type of its result.
+    """
+    choose = _Choice(name, combiner, schema, retracting)
+    match combiner:
+        case Count(column=column):
+            return sums.count(name, column, retracting=retracting)
+        case Sum(column=column):
+            return choose.total(column)
+        case Mean(column=column):
+            return choose.mean(column)
+        case Variance(column=column):
+            return choose.variance(combiner)
+        case Min(column=column) | Max(column=column):
+            return choose.extreme(column, greatest=isinstance(combiner, Max))
+        case First(column=column) | Last(column=column):
+            return choose.outermost(column, latest=isinstance(combiner, Last))
+        case Collect(column=column):
+            return choose.collect(column)
+        case CountDistinct():
+            return choose.distinct(combiner)
+        case Quantiles():
+            return choose.quantiles(combiner)
+        case TopK():
+            return choose.top(combiner)
+        case VectorisedCombiner():
+            return user_defined.vectorised(name, combiner, schema, retracting=retracting)
+        case _:
+            return user_defined.scalar(name, combiner, schema, retracting=retracting)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    name: str
+    combiner: Combiner
+    schema: Mapping[str, pl.DataType]
+    retracting: bool
+
+    def total(self, column: str) -> Aggregate:
+        kind = self._accumulating(column)
+        if self.retracting and kind.is_float():
+            return exact_sums.exact_sum(self.name, column)
+        return sums.total(self.name, column, kind, retracting=self.retracting)
+
+    def mean(self, column: str) -> Aggregate:
+        kind = self._accumulating(column)
+        if self.retracting and kind.is_float():
+            return exact_sums.exact_mean(self.name, column)
+        if isinstance(kind, pl.Decimal) and not self.retracting:
+            kind = pl.Float64()
+        return sums.mean(self.name, column, kind, retracting=self.retracting)
+
+    def variance(self, combiner: Variance) -> Aggregate:
+        self._accumulating(combiner.column)
+        root = isinstance(combiner, StdDev)
+        if not self.retracting:
+            return Moments(self.name, combiner.column, combiner.sample, root)
+        return self._bag(
+            {_VALUE: combiner.column}, gathered.spread(_VALUE, sample=combiner.sample, root=root), pl.Float64(),
+            types={_VALUE: pl.Float64()},
+        )  # fmt: skip
+
+    def extreme(self, column: str, *, greatest: bool) -> Aggregate:
+        dtype = self._ordered(column)
+        if self.retracting:
+            return self._bag({_VALUE: column}, gathered.one(_VALUE, last=greatest), dtype)
+        return Extreme(self.name, column, dtype, greatest)
+
+    def outermost(self, column: str, *, latest: bool) -> Aggregate:
+        dtype = self._ordered(column)
+        if self.retracting:
+            return self._bag({_AT: EVENT, _VALUE: column}, gathered.one(_VALUE, last=latest), dtype)
+        return Outermost(self.name, column, dtype, latest)
+
+    def collect(self, column: str) -> Aggregate:
+        dtype = self._ordered(column)
+        read, output = gathered.listed(_VALUE, dtype), pl.List(dtype)
+        if self.retracting:
+            return self._bag({_AT: EVENT, _VALUE: column}, lambda ragged: read(gathered.repeated(ragged)), output)
+        return self._gathered("values", {_AT: EVENT, _VALUE: column}, gathered.in_order, read, output)
+
+    def distinct(self, combiner: CountDistinct) -> Aggregate:
+        column = combiner.column
+        dtype = self._ordered(column)
+        if self.retracting:
+            return self._bag({_VALUE: column}, gathered.size, pl.Int64())
+        if not combiner.exact:
+            return DistinctSketch(self.name, column, dtype, combiner.lg_k)
+        return self._gathered("values", {_VALUE: column}, gathered.once, gathered.size, pl.Int64())
+
+    def quantiles(self, combiner: Quantiles) -> Aggregate:
+        self._accumulating(combiner.column)
+        if not self.retracting and not combiner.exact:
+            return QuantileSketch(self.name, combiner.column, combiner.ranks, combiner.k)
+        number = pl.col(combiner.column).cast(pl.Float64).fill_nan(None)
+        return bag(
+            self.name, {_VALUE: number}, {_VALUE: pl.Float64()}, gathered.quantiles(combiner.ranks, _VALUE),
+            pl.List(pl.Float64()), retracting=self.retracting,
+        )  # fmt: skip
+
+    def top(self, combiner: TopK) -> Aggregate:
+        dtype = self._ordered(combiner.column)
+        columns = {_VALUE: combiner.column}
+        if combiner.by is not None:
+            self._ordered(combiner.by)
+            columns = {_RANK: combiner.by, **columns}
+        read, output = gathered.listed(_VALUE, dtype), pl.List(dtype)
+        normalise = gathered.greatest(combiner.k)
+        if not self.retracting:
+            return self._gathered("values", columns, normalise, read, output)
+        return self._bag(columns, lambda ragged: read(gathered.best(ragged, combiner.k)), output)
+
+    # The parts that these are made of
+
+    def _types(self, columns: Mapping[str, str]) -> dict[str, pl.DataType]:
+        return {name: _TIME if column == EVENT else self.schema[column] for name, column in columns.items()}
+
+    def _bag(
+        self,
+        columns: Mapping[str, str],
+        read: gathered.Read,
+        output: pl.DataType,
+        types: Mapping[str, pl.DataType] | None = None,
+    ) -> Aggregate:
+        values = {name: pl.col(column) for name, column in columns.items()}
+        return bag(self.name, values, self._types(columns) if types is None else types, read, output)
+
+    def _gathered(
+        self,
+        suffix: str,
+        columns: Mapping[str, str],
+        normalise: gathered.Normalise,
+        read: gathered.Read,
+        output: pl.DataType,
+    ) -> Aggregate:
+        types = self._types(columns)
+        values = {name: pl.col(column) for name, column in columns.items()}
+        return Gathered(self.name, suffix, entry(values, types), types, normalise, read, output)
+
+    # What columns can be
+
+    def _accumulating(self, column: str) -> pl.DataType:
+        """The type that sums are kept in: wide enough that adding up loses nothing that the input had."""
+        dtype = self.schema[column]
+        if dtype.is_integer() or dtype == pl.Boolean:
+            return pl.Int64()
+        if dtype.is_float():
+            return pl.Float64()
+        if isinstance(dtype, pl.Decimal):
+            return pl.Decimal(38, dtype.scale)
+        raise self._refusal("cannot calculate with", column, "choose a numeric column, or cast it in the source")
+
+    def _ordered(self, column: str) -> pl.DataType:
+        """The type of a column whose values can be sorted."""
+        dtype = self.schema[column]
+        if dtype.is_nested() or dtype in (pl.Object, pl.Null, pl.Unknown):
+            raise self._refusal("cannot compare the values of", column, "choose a column of plain values")
+        return dtype
+
+    def _refusal(self, what: str, column: str, todo: str) -> SubmissionError:
+        return SubmissionError(
+            f"{self.name}={self.combiner!r} {what} the column {column!r} of type {self.schema[column]}",
+            todo=todo,
+            code="SUBMIT_COLUMN_TYPE",
+        )

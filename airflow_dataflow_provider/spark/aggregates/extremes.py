@@ -1,0 +1,110 @@
+"""The least and the greatest, the first and the last: one value wins, and is all that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from airflow_dataflow_provider.spark.aggregates.aggregate import Aggregate, Field
+from airflow_dataflow_provider.spark.reading import EVENT
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme(Aggregate):
+    """``Min`` or ``Max``. NaN is greater than any number."""
+
+    name: str
+    column: str
+    dtype: pl.DataType
+    greatest: bool
+
+    @property
+    def fields(self) -> tuple[Field, ...]:  # type: ignore[override]
+        """The value."""
+        return (Field(f"{self.name}.value", self.dtype),)
+
+    @property
+    def _value(self) -> pl.Expr:
+        return pl.col(self.fields[0].name)
+
+    def lift(self) -> Sequence[pl.Expr]:
+        """The value."""
+        return [pl.col(self.column)]
+
+    def make(self) -> Sequence[pl.Expr]:
+        """The winner."""
+        return [fold(pl.col(self.column), self.dtype, greatest=self.greatest)]
+
+    def merge(self) -> Sequence[pl.Expr]:
+        """The winner of winners."""
+        return [fold(self._value, self.dtype, greatest=self.greatest)]
+
+    def pair(self, suffix: str) -> Sequence[pl.Expr]:
+        """The winner of two."""
+        left, right = self._value, pl.col(self.fields[0].name + suffix)
+        if not self.greatest:
+            return [pl.min_horizontal(left, right)]
+        best = pl.max_horizontal(left, right)
+        if not self.dtype.is_float():
+            return [best]
+        return [pl.when(left.is_nan()).then(left).when(right.is_nan()).then(right).otherwise(best)]
+
+    def result(self) -> pl.Expr:
+        """The value."""
+        return self._value
+
+
+def fold(values: pl.Expr, dtype: pl.DataType, *, greatest: bool) -> pl.Expr:
+    """The least or greatest of a group, where NaN is the greatest."""
+    if not greatest:
+        return values.min()  # passes over NaN unless there is nothing else
+    return values.nan_max() if dtype.is_float() else values.max()
+
+
+@dataclass(frozen=True, slots=True)
+class Outermost(Aggregate):
+    """``First`` or ``Last`` by event time; of several at one instant the least or the greatest."""
+
+    name: str
+    column: str
+    dtype: pl.DataType
+    latest: bool
+
+    @property
+    def fields(self) -> tuple[Field, ...]:  # type: ignore[override]
+        """When, and what."""
+        return Field(f"{self.name}.at", pl.Int64()), Field(f"{self.name}.value", self.dtype)
+
+    def lift(self) -> Sequence[pl.Expr]:
+        """The row's own."""
+        value = pl.col(self.column)
+        return [pl.when(value.is_not_null()).then(pl.col(EVENT)), value]
+
+    def make(self) -> Sequence[pl.Expr]:
+        """The winner."""
+        return self._folded(*self.lift())
+
+    def merge(self) -> Sequence[pl.Expr]:
+        """The winner of winners."""
+        return self._folded(*(pl.col(field.name) for field in self.fields))
+
+    def _folded(self, at: pl.Expr, value: pl.Expr) -> Sequence[pl.Expr]:
+        when = at.max() if self.latest else at.min()
+        return [when, fold(value.filter(at == when), self.dtype, greatest=self.latest)]
+
+    def pair(self, suffix: str) -> Sequence[pl.Expr]:
+        """The winner of two."""
+        at, value = (pl.col(field.name) for field in self.fields)
+        other_at, other = (pl.col(field.name + suffix) for field in self.fields)
+        when = pl.max_horizontal(at, other_at) if self.latest else pl.min_horizontal(at, other_at)
+        [tied] = Extreme(self.name, self.column, self.dtype, self.latest).pair(suffix)
+        # A null on the other side wins against nothing.
+        other_wins = at.is_null() | (other_at == when)
+        chosen = pl.when(at == other_at).then(tied).when(other_wins).then(other).otherwise(value)
+        return [when, chosen]
+
+    def result(self) -> pl.Expr:
+        """The value."""
+        return pl.col(self.fields[1].name)

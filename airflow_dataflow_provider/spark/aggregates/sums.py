@@ -1,0 +1,106 @@
+"""Counts, sums and means: accumulators that add up, and so can be subtracted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from airflow_dataflow_provider.spark.aggregates.aggregate import SIGN, Aggregate, Field, signed
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What one accumulator column adds up.
+
+    Integers are added in 128 bits and cast back strictly, so that none can wrap unseen.
+    """
+
+    field: Field
+    lift: pl.Expr
+    make: pl.Expr
+
+    @property
+    def _wide(self) -> pl.DataType:
+        return pl.Int128() if self.field.dtype == pl.Int64 else self.field.dtype
+
+    def merge(self) -> pl.Expr:
+        """Inside a group."""
+        return pl.col(self.field.name).cast(self._wide).sum().cast(self.field.dtype)
+
+    def pair(self, suffix: str) -> pl.Expr:
+        """Side by side."""
+        left, right = pl.col(self.field.name), pl.col(self.field.name + suffix)
+        return (left.cast(self._wide) + right).cast(self.field.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Additive(Aggregate):
+    """Columns that add up, and what is read off them."""
+
+    name: str
+    terms: tuple[Term, ...]
+    read: pl.Expr
+
+    @property
+    def fields(self) -> tuple[Field, ...]:  # type: ignore[override]
+        """One a term."""
+        return tuple(term.field for term in self.terms)
+
+    def lift(self) -> Sequence[pl.Expr]:
+        """The values themselves."""
+        return [term.lift for term in self.terms]
+
+    def make(self) -> Sequence[pl.Expr]:
+        """Sums."""
+        return [term.make for term in self.terms]
+
+    def merge(self) -> Sequence[pl.Expr]:
+        """Sums of sums."""
+        return [term.merge() for term in self.terms]
+
+    def pair(self, suffix: str) -> Sequence[pl.Expr]:
+        """Sums of two."""
+        return [term.pair(suffix) for term in self.terms]
+
+    def result(self) -> pl.Expr:
+        """As it was given."""
+        return self.read
+
+
+def counting(name: str, column: str | None, *, retracting: bool = False) -> Term:
+    """The number of rows, or of a column's values."""
+    some = pl.lit(1) if column is None else pl.col(column).is_not_null()
+    lift, make = some.cast(pl.Int64), pl.len() if column is None else pl.col(column).count()
+    if retracting:
+        lift = pl.col(SIGN).cast(pl.Int64) * lift
+        make = lift.sum()
+    return Term(Field(f"{name}.count", pl.Int64(), 0), lift, make.cast(pl.Int64))
+
+
+def adding(name: str, column: str, dtype: pl.DataType, *, retracting: bool = False) -> Term:
+    """The sum of a column's values, kept in that type."""
+    wide = pl.Int128() if dtype == pl.Int64 else dtype
+    value = signed(pl.col(column).cast(wide), retracting=retracting)
+    return Term(Field(f"{name}.sum", dtype, 0), value.cast(dtype).fill_null(0), value.sum().cast(dtype))
+
+
+def count(name: str, column: str | None, *, retracting: bool) -> Aggregate:
+    """``Count``."""
+    term = counting(name, column, retracting=retracting)
+    return Additive(name, (term,), pl.col(term.field.name))
+
+
+def total(name: str, column: str, dtype: pl.DataType, *, retracting: bool) -> Aggregate:
+    """``Sum`` of what can be subtracted exactly, or is never taken back."""
+    term = adding(name, column, dtype, retracting=retracting)
+    return Additive(name, (term,), pl.col(term.field.name))
+
+
+def mean(name: str, column: str, dtype: pl.DataType, *, retracting: bool) -> Aggregate:
+    """``Mean``, by a sum in that type."""
+    summed = adding(name, column, dtype, retracting=retracting)
+    counted = counting(name, column, retracting=retracting)
+    quotient = pl.col(summed.field.name).cast(pl.Float64) / pl.col(counted.field.name)
+    return Additive(name, (summed, counted), pl.when(pl.col(counted.field.name) > 0).then(quotient))
