@@ -7,15 +7,18 @@ plan and goes on where it stood: with the clock that was planned, and with the r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from airflow_dataflow_provider.model.batch import FAIL, FIRE, BatchPolicies
 from airflow_dataflow_provider.model.clock import Clock
-from airflow_dataflow_provider.model.errors import DataError, StateError
+from airflow_dataflow_provider.model.errors import DataError, StateError, SubmissionError
+from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.sources import Files
-from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
 from airflow_dataflow_provider.progress import signals
+from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.pane_commits import PaneCommit
 from airflow_dataflow_provider.progress.records import EpochKind, EpochPlan, EpochRecord, Prepared, RowCounts
 from airflow_dataflow_provider.spark import state
@@ -23,7 +26,9 @@ from airflow_dataflow_provider.spark.delays import Observation
 from airflow_dataflow_provider.spark.frames import from_blob
 from airflow_dataflow_provider.spark.map_side import EXPIRED_FOLDER, REJECTED_FOLDER, MapSide, Report
 from airflow_dataflow_provider.spark.reduce_side import Reduced, ReduceSide
+from airflow_dataflow_provider.spark.splits import Everything, Input
 from airflow_dataflow_provider.spark.state import Chain
+from airflow_dataflow_provider.spark.stragglers import Share
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -68,6 +73,7 @@ class Run:
     on_commit: Callable[[EpochRecord], None]
     script: Callable[[], WatermarkCurve] | None = None
     """Where a test says what the watermarks are, instead of the delays."""
+    policies: BatchPolicies = field(default_factory=BatchPolicies)
 
 
 class Epochs:
@@ -86,6 +92,9 @@ class Epochs:
         self._delays = Observation()
         self._signals = signals.listened_to(run.pipeline)
         self._awaits_batch = False
+        self._left_out: LeftOut | None = None
+        # In a batch processing time stands still until the input ends.
+        self._timers = MIN_TIME if run.mode == RuntimeMode.BATCH else None
         if last is not None:
             self._restore(last)
             self._forget_signals(run.log.planned(last.epoch))
@@ -96,12 +105,35 @@ class Epochs:
         """An epoch over one batch of Spark's; a batch that was handed out before is finished, or passed over."""
         plan = self._run.log.plan_for_batch(batch)
         if plan is None:
-            now = self._run.now()
-            self._told = self.estimate(now, idle=False).raised_to(self._told)
-            plan = self._plan("data", Clock(now, self._told), self._raised(now), batch=batch)
+            plan = self._plan_data(batch)
         elif plan.epoch < self._next:
             return
-        self._finish(plan, listing)
+        self._finish(plan, self._input(listing))
+
+    def take_up(self) -> bool:
+        """An epoch over what an earlier batch left out, if no epoch over new files has taken it up.
+
+        Returns:
+            Whether there was one. A batch for which enough is read already leaves out what it has left out before.
+        """
+        if self._left_out is None or self._awaits_batch:
+            return False
+        files = self._input(None)
+        if isinstance(files, Share) and files.enough <= 0:
+            return False
+        self._finish(self._plan_data(None), files)
+        return True
+
+    def _plan_data(self, batch: int | None) -> EpochPlan:
+        now = self._run.now()
+        self._told = self.estimate(now, idle=False).raised_to(self._told)
+        return self._plan("data", Clock(now, self._told, timers_until=self._timers), self._raised(now), batch=batch)
+
+    def _input(self, handed_out: DataFrame | None) -> Input:
+        percentile = self._run.policies.percentile
+        if percentile is None or self._run.policies.waits_for_everything:
+            return Everything(handed_out, self._left_out)
+        return Share.over(handed_out, self._left_out, percentile)
 
     def clock(self, *, idle: bool) -> bool:
         """An epoch without elements, if the clock has moved far enough for it to say anything.
@@ -123,11 +155,43 @@ class Epochs:
         return True
 
     def end_of_input(self) -> None:
-        """Fire as at the end of input. Windows stay open by the estimate, so that a later run can go on."""
-        now = self._run.now()
+        """Fire as at the end of input. Windows stay open by the estimate, so that a later run can go on.
+
+        Where something is left out, the watermarks of the share that is read are at the end, and no others.
+
+        Raises:
+            SubmissionError: ``SUBMIT_TIMERS_PENDING``.
+        """
+        now, policy = self._run.now(), self._run.policies.at_end_of_input
         self._told = self.estimate(now, idle=True).raised_to(self._told)
-        told = {"told": self._told.to_json()}
-        self._finish(self._plan("end_of_input", Clock(now, END_OF_INPUT), self._raised(now), details=told), None)
+        fired = Clock(now, self._end(), timers_until=MAX_TIME)
+        ignored = replace(fired, timers_until=self._timers)
+        if policy is FAIL and self._count_panes(fired) != self._count_panes(ignored):
+            raise SubmissionError(
+                "the input has ended, and triggers still wait for a processing time",
+                why="processing_time_at_end_of_input=fail: what they would publish depends on when the run runs",
+                todo="run it again with fire or ignore: all that was read is in the state",
+                code="SUBMIT_TIMERS_PENDING",
+            )
+        clock, told = fired if policy is FIRE else ignored, {"told": self._told.to_json()}
+        self._finish(self._plan("end_of_input", clock, self._raised(now), details=told), None)
+
+    def _end(self) -> WatermarkCurve:
+        left = self._left_out
+        if left is None:
+            return END_OF_INPUT
+        known = {*self._told.percentiles, *self._run.pipeline.percentiles(), left.percent_read}
+        return WatermarkCurve(
+            tuple((p, MAX_TIME if p <= left.percent_read else self._told.at(p)) for p in sorted(known))
+        )
+
+    def _count_panes(self, clock: Clock) -> int:
+        """How many panes the end of input would publish under a clock: a run of it that counts for nothing."""
+        plan = EpochPlan(
+            self._next, "end_of_input", None, self._run.ownership.token, self._run.run_id, self._run.mode, clock,
+            clock.processing_time,
+        )  # fmt: skip
+        return sum(answer["panes"] for _, answer, _ in self._job(plan, None, self._told.at(100)))
 
     def interval(self, listing: DataFrame, interval: tuple[Micros, Micros]) -> None:
         """One epoch that recomputes the windows whose end lies in ``(from, to]`` and replaces what stood there.
@@ -143,14 +207,23 @@ class Epochs:
                 todo="run the pipeline in micro-batch or streaming mode first, then the interval again",
                 code="STATE_EPOCH_OPEN",
             )
-        self._finish(self._plan("interval", Clock(self._run.now(), END_OF_INPUT), interval=interval), listing)
+        clock = Clock(self._run.now(), END_OF_INPUT, timers_until=MAX_TIME)
+        self._finish(self._plan("interval", clock, interval=interval), Everything(listing))
 
     def resume(self, listing_now: Callable[[], DataFrame]) -> None:
         """Finish what the driver before this one had planned, unless Spark has to hand its batch out again."""
         plan = self._run.log.open_plan()
-        self._awaits_batch = plan is not None and plan.kind == "data" and self._run.log.prepared(plan.epoch) is None
-        if plan is not None and not self._awaits_batch:
-            self._finish(plan, listing_now() if plan.kind == "interval" else None)
+        if plan is None:
+            return
+        runs_again = self._run.log.prepared(plan.epoch) is None
+        self._awaits_batch = runs_again and plan.spark_batch is not None
+        if not self._awaits_batch:
+            files: Input | None = None
+            if runs_again and plan.kind == "interval":
+                files = Everything(listing_now())
+            elif runs_again and plan.kind == "data":
+                files = self._input(None)
+            self._finish(plan, files)
 
     def sweep(self) -> None:
         """Remove state files that nothing stands on any more; only between epochs."""
@@ -166,6 +239,8 @@ class Epochs:
         """The curve as the delays seen so far have it."""
         if self._run.script is not None:
             return self._run.script()
+        if self._left_out is not None:
+            return self._told  # the delays of what is not read are not known
         source = self._run.pipeline.source
         idle_after, idle_for = source.watermark.idle_after, 0
         if (
@@ -206,12 +281,12 @@ class Epochs:
         )
         return run.log.plan(plan)
 
-    def _finish(self, plan: EpochPlan, listing: DataFrame | None) -> None:
+    def _finish(self, plan: EpochPlan, files: Input | None) -> None:
         """Take a planned epoch to its commit, from wherever it stands."""
         run = self._run
         prepared = run.log.prepared(plan.epoch)
         if prepared is None:
-            result = self._execute(plan, listing)
+            result = self._execute(plan, files)
             for folder in (state.FOLDER, EXPIRED_FOLDER, REJECTED_FOLDER):
                 run.store.sync(f"{folder}/{plan.epoch:012d}")
             run.panes.sync()
@@ -224,6 +299,7 @@ class Epochs:
             PaneCommit(plan.epoch, tuple(details["pane_files"]), details["panes"], plan.interval, plan.mode, now)
         )
         frontier = from_iso(details["frontier"])
+        left_out = LeftOut.from_json(details["left_out"]) if details.get("left_out") else None
         record = run.log.commit(
             EpochRecord(
                 epoch=plan.epoch,
@@ -234,15 +310,16 @@ class Epochs:
                 spark_batch=plan.spark_batch,
                 clock=plan.clock,
                 published=self._published(plan),
-                end_of_input=plan.kind == "end_of_input",
+                end_of_input=plan.kind == "end_of_input" and left_out is None,
                 rows=RowCounts(details["read"], details["late"], details["expired"], details["rejected"]),
                 panes=details["panes"],
                 frontier=None if frontier == MIN_TIME else frontier,
-                backlog=None if plan.kind == "data" else 0,
+                backlog=None if plan.kind == "data" else 0 if left_out is None else len(left_out.files),
                 interval=plan.interval,
                 started_at=plan.planned_at,
                 finished_at=now,
                 details={name: details[name] for name in _GOES_ON},
+                left_out=left_out,
             )
         )
         self._next = plan.epoch + 1
@@ -258,14 +335,14 @@ class Epochs:
         told = plan.details.get("told")
         return plan.clock.watermarks if told is None else WatermarkCurve.from_json(told)
 
-    def _execute(self, plan: EpochPlan, listing: DataFrame | None) -> dict[str, Any]:
+    def _execute(self, plan: EpochPlan, files_in: Input | None) -> dict[str, Any]:
         """Run the epoch on Spark; the answer is all that its commit needs, as JSON."""
         run, clock = self._run, plan.clock
         horizon = MIN_TIME if plan.kind == "interval" else self._published(plan).at(100)
         report, chains, few, files = Report(), dict(self._chains), [], {}
         panes = written = folded = 0
         workers: dict[str, str] = {}
-        for reports, answer, panes_here in self._job(plan, listing, horizon):
+        for reports, answer, panes_here in self._job(plan, files_in, horizon):
             for document in reports:
                 report.add(document, run.pipeline.source.watermark.horizons)
             partition = int(answer["partition"])
@@ -282,6 +359,7 @@ class Epochs:
         self._refuse_too_many_rejects(report)
         delays = self._delays.merged(report.observation, run.pipeline.source.watermark.horizons)
         snapshot = self._since_snapshot + 1 >= _SNAPSHOT_EVERY
+        left_out = self._left_out if files_in is None else files_in.left_out(report.files)
         few.sort(key=lambda pair: pair[0])
         return {
             **{name: value for name, value in report.to_json().items() if name != "observation"},
@@ -296,9 +374,10 @@ class Epochs:
             "observed": report.observation.to_json() if report.observation.count else None,
             "delays": delays.to_json() if snapshot else None,
             "clock_processing_time": iso(clock.processing_time),
+            "left_out": None if left_out is None else left_out.to_json(),
         }
 
-    def _job(self, plan: EpochPlan, listing: DataFrame | None, horizon: Micros) -> list[Reduced]:
+    def _job(self, plan: EpochPlan, files: Input | None, horizon: Micros) -> list[Reduced]:
         """Two stages on Spark, or one where there are no elements, or none where there is nothing to do at all.
 
         They are RDDs of Python tuples, not data frames: a row here is a file or a packed blob, and planning a query
@@ -312,7 +391,7 @@ class Epochs:
             run.pipeline, run.schema, run.store.url, run.panes.url, plan.epoch, None if stateless else self._chains,
             self._expired_until, plan.clock, horizon, combining,
         )  # fmt: skip
-        if listing is None:
+        if files is None:
             if not self._due(plan.clock, horizon):
                 return []
             return context.parallelize(range(partitions), partitions).mapPartitionsWithIndex(reduce_side.tick).collect()
@@ -320,8 +399,8 @@ class Epochs:
             run.pipeline, run.schema, partitions, run.store.url, plan.epoch, plan.clock.processing_time, horizon,
             combining, plan.interval,
         )  # fmt: skip
-        mapped = listing.rdd.mapPartitions(map_side.run_task)
-        return mapped.partitionBy(partitions, int).mapPartitionsWithIndex(reduce_side.run_task).collect()
+        with files.mapped(context, map_side.run_task) as mapped:
+            return mapped.partitionBy(partitions, int).mapPartitionsWithIndex(reduce_side.run_task).collect()
 
     def _raised(self, now: Micros) -> list[Request]:
         return signals.raised(self._run.store, self._signals, now)
@@ -358,6 +437,7 @@ class Epochs:
         self._expired_until = from_iso(details["horizon"])
         self._distinct = details["distinct"]
         self._told = record.published if record.told is None else record.told
+        self._left_out = record.left_out
         if record.kind == "data":
             self._last_data_at = from_iso(details["clock_processing_time"])
         self._learn(details)

@@ -77,9 +77,11 @@ class Runner:
                 self._epochs.interval(self._listing_now(), interval)
             case RuntimeMode.BATCH:
                 self._backlog(limit=None)
+                self._epochs.take_up()
                 self._epochs.end_of_input()
             case RuntimeMode.MICRO_BATCH:
                 self._backlog(limit=self._source.max_files_per_epoch)
+                self._epochs.take_up()
                 self._epochs.clock(idle=True)
             case RuntimeMode.STREAMING:
                 self._stream()
@@ -114,13 +116,15 @@ class Runner:
             with self._lock:
                 # Right after an epoch the source may have more; the clock waits for a quiet tick.
                 quiet, self._busy_since_tick = not self._busy_since_tick, False
-                self._epochs.clock(idle=quiet)
+                if not self._epochs.take_up():
+                    self._epochs.clock(idle=quiet)
             self.ticks += 1
 
         self._wait(query, tick)
         if any(request.kind == "drain" for request in asked):
             self._stopping.clear()
             self._backlog(self._source.max_files_per_epoch)
+            self._epochs.take_up()
             self._epochs.end_of_input()
         else:
             self._epochs.clock(idle=False)

@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from airflow_dataflow_provider.model.batch import BatchPolicies
 from airflow_dataflow_provider.model.errors import OwnershipError, StateError, SubmissionError
 from airflow_dataflow_provider.model.modes import RuntimeMode
+from airflow_dataflow_provider.model.proofs import Risk, never_fires_in_a_stream, refuse
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, iso
 from airflow_dataflow_provider.model.windows import FixedWindows, GlobalWindows
@@ -52,6 +54,7 @@ class Submission:
         conf: settings for Spark, and :data:`PARTITIONS_CONF`.
         run_id: names this run; by default made up.
         take_over: fence a driver that lives.
+        policies: what the run does at the end of a bounded input, and before.
         now: reads processing time.
         on_epoch: is told each committed epoch.
         on_start: is told the mode that really runs and Spark's session.
@@ -65,6 +68,7 @@ class Submission:
     conf: Mapping[str, str] = field(default_factory=dict)
     run_id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     take_over: bool = False
+    policies: BatchPolicies = field(default_factory=BatchPolicies)
     now: Callable[[], Micros] = wall_clock
     on_epoch: Callable[[EpochRecord], None] = lambda record: None  # noqa: ARG005 - a listener that does not listen
     on_start: Callable[[RuntimeMode, SparkSession], None] = lambda mode, spark: None  # noqa: ARG005
@@ -86,6 +90,10 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
     pipeline, now = submission.pipeline, submission.now
     mode = submission.mode.resolve(pipeline.source.boundedness, has_interval=submission.interval is not None)
     check_plan(pipeline, submission.interval)
+    submission.policies.check(pipeline, mode, has_interval=submission.interval is not None)
+    if mode is not RuntimeMode.BATCH:
+        for grouping in pipeline.groupings:
+            refuse(Risk.MAY_NEVER_FIRE, never_fires_in_a_stream(grouping), grouping)
     store = Store.open(submission.state)
     _check_store(store)
     schema = _schema(pipeline, store, needed=mode is RuntimeMode.BATCH)
@@ -152,7 +160,7 @@ def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stoppin
     submission.on_start(mode, spark)
     run_ = Run(
         spark, pipeline, store, standing, ownership, log, panes, schema, mode.value, submission.run_id, submission.now,
-        submission.on_epoch,
+        submission.on_epoch, policies=submission.policies,
     )  # fmt: skip
     Runner(run_, heart.check, stopping).run(mode, submission.interval)
 
