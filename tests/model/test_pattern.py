@@ -97,7 +97,7 @@ def test_a_view_and_a_purchase(text: str, gaps: bool, fired: list[int]) -> None:
 
 
 def test_one_element_may_fit_several_steps_and_every_match_in_progress_goes_on() -> None:
-    trigger = AtPattern(column("is").is_in("a b".split()), column("is").is_in("b c".split()), column("is") == "c")
+    trigger = AtPattern(column("is").is_in(["a", "b"]), column("is").is_in(["b", "c"]), column("is") == "c")
     assert watched(trigger, "abbc") == [4]
 
 
