@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from airflow_dataflow_provider.model.elements import Pane
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.reference.interpreter import Epoch, interpret
+from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter, Outcome
+from airflow_dataflow_provider.testing.expressions import evaluator
 
-Engine = Callable[[Pipeline, Sequence[Epoch]], list[Pane]]
-"""Runs epochs from an empty state on, and gives every pane in the order in which it was published."""
+Engine = Callable[[Pipeline, Sequence[Epoch]], Outcome]
+"""Runs epochs from an empty state on, and gives every pane in the order in which it was published, the elements that
+came too late, and how many were read."""
 
 
-def _reference(pipeline: Pipeline, epochs: Sequence[Epoch]) -> list[Pane]:
-    return list(interpret(pipeline, epochs).panes)
+def _reference(pipeline: Pipeline, epochs: Sequence[Epoch]) -> Outcome:
+    interpreter = Interpreter(pipeline, evaluator(pipeline))
+    panes = [pane for epoch in epochs for pane in interpreter.epoch(epoch)]
+    return Outcome(tuple(panes), tuple(interpreter.expired), interpreter.counts)
 
 
 def _on_spark(mode: str) -> Engine:
-    def run(pipeline: Pipeline, epochs: Sequence[Epoch]) -> list[Pane]:
+    def run(pipeline: Pipeline, epochs: Sequence[Epoch]) -> Outcome:
+        if not epochs:
+            return _reference(pipeline, epochs)
+
         from airflow_dataflow_provider.testing import spark_engines
 
         engine: Engine = getattr(spark_engines, mode)

@@ -14,20 +14,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.model.clock import Clock
-from airflow_dataflow_provider.model.elements import Pane
+from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.sources import Files
-from airflow_dataflow_provider.model.time import MIN_TIME
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, to_micros
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
-from airflow_dataflow_provider.reference.interpreter import Epoch
+from airflow_dataflow_provider.model.windows import GLOBAL_WINDOW, Window
+from airflow_dataflow_provider.reference.interpreter import Counts, Epoch, ExpiredElement, Outcome
 from airflow_dataflow_provider.testing.frames import panes_of
 
 if TYPE_CHECKING:
     import polars as pl
+    from pyspark.sql import SparkSession
 
     from airflow_dataflow_provider.progress.records import EpochRecord
     from airflow_dataflow_provider.spark.epochs import Run
@@ -37,29 +39,47 @@ _PATIENCE = 120.0
 """Seconds after which a stream that does not take its script on is given up."""
 
 
-def spark_batch(pipeline: Pipeline, epochs: Sequence[Epoch]) -> list[Pane]:
-    """All elements at once, then the script's last clock: a batch knows no clock in between."""
+_LOCAL = {
+    "spark.ui.enabled": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "2",
+}
+
+
+def local_spark() -> SparkSession:
+    """A session on the Spark that runs in this process, or on a new one with two threads that nobody else can reach."""
+    from airflow_dataflow_provider.spark.session import spark_session
+
+    return spark_session("test-stream", master="local[2]", conf=_LOCAL)
+
+
+def spark_batch(pipeline: Pipeline, epochs: Sequence[Epoch]) -> Outcome:
+    """All elements at once, then the script's last clock: a batch knows no clock and no signal in between."""
     with _stage(pipeline, epochs, "batch") as stage:
         stage.arrive(epochs)
         nothing_known = WatermarkCurve.flat(MIN_TIME, pipeline.percentiles())
         stage.clock, stage.clock_after_data = replace(epochs[-1].clock, watermarks=nothing_known), epochs[-1].clock
         stage.runner().run(RuntimeMode.BATCH, None)
-        return stage.panes()
+        return stage.outcome()
 
 
-def spark_micro_batch(pipeline: Pipeline, epochs: Sequence[Epoch]) -> list[Pane]:
+def spark_micro_batch(pipeline: Pipeline, epochs: Sequence[Epoch]) -> Outcome:
     """A scheduled run for each epoch of the script, all on one state."""
     with _stage(pipeline, epochs, "micro-batch") as stage:
         for epoch in epochs:
             stage.clock = epoch.clock
-            if epoch.elements:
-                stage.arrive([epoch])
+            stage.arrive([epoch])
+            stage.raise_signals(epoch)
             stage.runner().run(RuntimeMode.MICRO_BATCH, None)
-        return stage.panes()
+        return stage.outcome()
 
 
-def spark_streaming(pipeline: Pipeline, epochs: Sequence[Epoch]) -> list[Pane]:
-    """One continuous run; each epoch of the script waits until the one before it has been taken."""
+def spark_streaming(pipeline: Pipeline, epochs: Sequence[Epoch]) -> Outcome:
+    """One continuous run; each epoch of the script waits until the one before it has been taken.
+
+    Spark and the clock run side by side: an epoch that brings both elements and signals may be taken as two.
+    """
     with _stage(pipeline, epochs, "streaming") as stage:
         stopping = threading.Event()
         runner = stage.runner(stopping)
@@ -76,10 +96,10 @@ def spark_streaming(pipeline: Pipeline, epochs: Sequence[Epoch]) -> list[Pane]:
         try:
             for number, epoch in enumerate(epochs):
                 stage.clock = epoch.clock
-                if epoch.elements:
-                    stage.arrive([epoch])
-                    read = sum(len(earlier.elements) for earlier in epochs[: number + 1])
-                    _wait(partial(stage.has_read, read), thread, failure)
+                stage.arrive([epoch])
+                read = sum(len(earlier.elements) for earlier in epochs[: number + 1])
+                _wait(partial(stage.has_read, read), thread, failure)
+                stage.raise_signals(epoch)
                 # One tick may be under way with the clock before.
                 _wait(partial(_ticked, runner, runner.ticks + 2), thread, failure)
         finally:
@@ -87,7 +107,7 @@ def spark_streaming(pipeline: Pipeline, epochs: Sequence[Epoch]) -> list[Pane]:
             thread.join()
         if failure:
             raise failure[0]
-        return stage.panes()
+        return stage.outcome()
 
 
 def _ticked(runner: Runner, times: int) -> bool:
@@ -137,11 +157,46 @@ class _Stage:
         assert self.run is not None  # noqa: S101 - set where the stage is made
         return Runner(self.run, self.run.ownership.check, stopping or threading.Event(), tick_seconds=0.05)
 
-    def panes(self) -> list[Pane]:
-        """What was published."""
+    def raise_signals(self, epoch: Epoch) -> None:
+        """Raise the signals of an epoch, as somebody outside would."""
+        from airflow_dataflow_provider.progress.requests import request_signal
+
+        assert self.run is not None  # noqa: S101 - set where the stage is made
+        for name in sorted(epoch.clock.signals):
+            request_signal(self.run.store, name, self.clock.processing_time)
+
+    def outcome(self) -> Outcome:
+        """What was published, what came too late, and how much was read."""
+        from airflow_dataflow_provider.spark.frames import read_parquet
+        from airflow_dataflow_provider.spark.map_side import EXPIRED_FOLDER
         from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 
-        return panes_of(PaneLogReader(str(self.folder / "state")).panes(), self.pipeline.grouping)
+        assert self.run is not None  # noqa: S101 - set where the stage is made
+        log, store = self.run.log, self.run.store
+        panes = panes_of(PaneLogReader(store.url).panes(), self.pipeline.grouping)
+        expired: list[ExpiredElement] = []
+        for record in log.records():
+            prepared = log.prepared(record.epoch)
+            for name in prepared.details["expired_files"] if prepared is not None else ():
+                expired += map(_expired, read_parquet(store, f"{EXPIRED_FOLDER}/{name}").iter_rows(named=True))
+        last = log.last_record()
+        counts = Counts() if last is None else Counts(last.totals.read, last.totals.late, last.totals.expired)
+        return Outcome(tuple(panes), tuple(expired), counts)
+
+
+def _expired(row: dict[str, Any]) -> ExpiredElement:
+    """A row of the late output."""
+    event_time, arrival_time = to_micros(row["_event_time"]), to_micros(row["_arrival_time"])
+    return ExpiredElement(
+        element=Element({name: row[name] for name in row if not name.startswith("_")}, event_time, arrival_time),
+        window=(
+            GLOBAL_WINDOW
+            if row["_window_end"] is None
+            else Window(to_micros(row["_window_start"]), to_micros(row["_window_end"]))
+        ),
+        watermark=MAX_TIME if row["_watermark"] is None else to_micros(row["_watermark"]),
+        delay=arrival_time - event_time,
+    )
 
 
 @contextmanager
@@ -149,13 +204,13 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
     from airflow_dataflow_provider.progress import identity
     from airflow_dataflow_provider.progress.log import EpochLog
     from airflow_dataflow_provider.progress.owner import Ownership
+    from airflow_dataflow_provider.progress.signals import listened_to
     from airflow_dataflow_provider.progress.store import Store
     from airflow_dataflow_provider.progress.wall import wall_clock
     from airflow_dataflow_provider.spark.epochs import Run
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel
     from airflow_dataflow_provider.spark.pane_writer import PaneWriter
     from airflow_dataflow_provider.spark.reading import check_columns
-    from airflow_dataflow_provider.spark.session import spark_session
 
     with tempfile.TemporaryDirectory(prefix="test-stream-") as name:
         folder = Path(name)
@@ -164,12 +219,12 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
         files = Files(str(folder / "source" / "*.parquet"), source.event_time, source.arrival_time)
         local = replace(pipeline, source=files, sinks=())
         frame = _framer(local, epochs)
-        schema = check_columns(files, local.input_columns(), dict(frame([]).schema), "the test's elements")
+        schema = check_columns(files, tuple(frame([]).columns), dict(frame([]).schema), "the test's elements")
         store = Store.open(str(folder / "state"))
         now = wall_clock()
         standing = identity.ensure(
             store, name=local.name, fingerprint=local.fingerprint(), definition=repr(local), shape=local.shape(),
-            partitions=3, now=now,
+            partitions=3, now=now, signals=listened_to(local),
         )  # fmt: skip
         stage = _Stage(folder, local, frame, epochs[0].clock)
         panes = PaneWriter(store, standing.state_id, local)
@@ -180,7 +235,7 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
             stage.clock = stage.clock_after_data or stage.clock
 
         stage.run = Run(
-            spark=spark_session("test-stream", master="local[2]", conf={}),
+            spark=local_spark(),
             pipeline=local,
             store=store,
             identity=standing,
@@ -201,14 +256,15 @@ def _framer(pipeline: Pipeline, epochs: Sequence[Epoch]) -> Callable[[Sequence[E
     """Epochs as frames, all with the types that the whole script has."""
     import polars as pl
 
-    columns = pipeline.input_columns()
+    given = dict.fromkeys(column for epoch in epochs for element in epoch.elements for column in element.row)
+    columns = pipeline.input_columns(tuple(given))
 
     def rows(some: Sequence[Epoch]) -> dict[str, list[object]]:
         elements = [element for epoch in some for element in epoch.elements]
         return {column: [element.row.get(column) for element in elements] for column in columns}
 
     found = pl.DataFrame(rows(epochs), strict=False).schema
-    guess = dict.fromkeys(pipeline.grouping.key, pl.String()) | dict.fromkeys(
+    guess = dict.fromkeys(pipeline.groupings[0].key, pl.String()) | dict.fromkeys(
         pipeline.source.columns(), pl.Datetime("us", "UTC")
     )
     types = {column: guess.get(column, pl.Int64()) if dtype == pl.Null else dtype for column, dtype in found.items()}

@@ -15,12 +15,14 @@ from airflow_dataflow_provider.model.watermarks import WatermarkCurve, percentil
 from airflow_dataflow_provider.model.watermarks import percentile as checked_percentile
 from airflow_dataflow_provider.progress.requests import refuse_unheard
 from airflow_dataflow_provider.progress.signals import listened_to
-from airflow_dataflow_provider.reference.interpreter import Epoch
+from airflow_dataflow_provider.reference.interpreter import Epoch, Outcome
 from airflow_dataflow_provider.testing.engines import engine_named
 from airflow_dataflow_provider.testing.times import DEFAULT_DAY, Moment, moment, start_of
 
-Row = tuple[Any, Any, Moment] | Mapping[str, Any]
-"""``(key, value, event_time)``, the key a tuple if it has several columns; or every column that is read, by name."""
+Row = tuple[Any, ...] | Mapping[str, Any]
+"""``(key, value, event_time)``, the key a tuple if it has several columns; or every column that is read, by name.
+
+Where the event time is ``INGRESS_TIME`` there is none to give: ``(key, value)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,14 @@ class TestStream:
         Raises:
             SubmissionError: ``ENGINE_UNKNOWN``.
         """
+        return list(self.outcome(engine).panes)
+
+    def outcome(self, engine: str = "reference") -> Outcome:
+        """Every pane, every element that came too late, and how many elements were read, late and expired.
+
+        Raises:
+            SubmissionError: ``ENGINE_UNKNOWN``.
+        """
         return engine_named(engine)(self.pipeline, self.epochs())
 
     def _then(self, epoch: Epoch) -> TestStream:
@@ -161,23 +171,31 @@ class TestStream:
         return Element({**row, source.event_time: to_datetime(event_time)}, event_time, arrival_time)
 
     def _row_of(self, given: object) -> dict[str, Any]:
-        if not isinstance(given, tuple) or len(given) != 3:
-            raise _bad_row(given, "", "write (key, value, event_time), or a mapping with every column")
-        key, value, event_time = given
-        columns = self.pipeline.grouping.key
+        """The row that a tuple stands for: the columns that the first grouping reads, the steps before it included."""
+        source, first = self.pipeline.source, self.pipeline.groupings[0]
+        has_time = isinstance(source.event_time, str)
+        form = "(key, value, event_time)" if has_time else "(key, value)"
+        if not isinstance(given, tuple) or len(given) != (3 if has_time else 2):
+            raise _bad_row(given, "", f"write {form}, or a mapping with every column")
+        key, value, *event_time = given
         keys = key if isinstance(key, tuple) else (key,)
-        if len(keys) != len(columns):
-            raise _bad_row(given, f"the key is {columns!r}", "give as many values, in this order")
-        known = {*columns, *self.pipeline.source.columns()}
-        values = [column for column in self.pipeline.grouping.input_columns() if column not in known]
-        if len(values) > 1 or (not values and value is not None):
-            reads = ", ".join(values) or "none"
+        reads = first.reads()
+        if reads is None or not {*first.key} <= {*reads}:
             raise _bad_row(
-                given, f"one value, but the columns that the combiners read are: {reads}", "give a mapping by column"
+                given, "which columns a ParDo before the grouping reads is its own", "give a mapping by column"
             )
-        row = dict(zip(columns, keys, strict=True))
-        row.update(dict.fromkeys(values, value))
-        row[self.pipeline.source.event_time] = event_time
+        if len(keys) != len(first.key):
+            raise _bad_row(given, f"the key is {first.key!r}", "give as many values, in this order")
+        values = [column for column in reads if column not in {*first.key, *source.columns()}]
+        if len(values) > 1 or (not values and value is not None):
+            raise _bad_row(
+                given,
+                f"one value, but what is read beside the key is: {', '.join(values) or 'nothing'}",
+                "give a mapping by column",
+            )
+        row = dict(zip(first.key, keys, strict=True)) | dict.fromkeys(values, value)
+        if isinstance(source.event_time, str):
+            row[source.event_time] = event_time[0]
         return row
 
 
