@@ -22,9 +22,9 @@ from airflow_dataflow_provider.model.elements import Pane
 from airflow_dataflow_provider.model.errors import DataflowError
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.sources import Files
-from airflow_dataflow_provider.model.time import Micros, to_datetime
+from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, NOTHING_KNOWN
-from airflow_dataflow_provider.reference.interpreter import Counts, Epoch, Interpreter
+from airflow_dataflow_provider.reference.interpreter import Counts, Epoch, ExpiredElement, Interpreter
 from airflow_dataflow_provider.testing.notation import (
     ExpectedExpired,
     PlainLoader,
@@ -150,10 +150,7 @@ class Transcript:
                     name=f"step {number}: {', '.join(f'{key} {step[key]}' for key in _ACTIONS if key in step)}",
                     epochs=stream.epochs()[1:],
                     panes=self._panes(step.get("panes", ""), now),
-                    expired=tuple(
-                        expired_of(line, self.columns, day=self.day)
-                        for line in lines(step.get("expired", ""), "expired")
-                    ),
+                    expired=tuple(map(self._expired, lines(step.get("expired", ""), "expired"))),
                 )
             )
         return tuple(scenes)
@@ -231,23 +228,26 @@ class Transcript:
                 came = _published(interpreter.epoch, scene)
                 assert_panes(came, scene.panes)
                 _check_equal("order of panes", _order(came), _order(scene.panes))
-                gone = [
-                    ExpectedExpired(tuple(each.element.row.get(name) for name in self.columns), each.window)
-                    for each in interpreter.expired[before:]
-                ]
-                wanted = [self._with_time(each, pipeline.source.event_time) for each in scene.expired]
-                _check_equal("expired elements", gone, wanted)
+                gone = [self._as_expected(each) for each in interpreter.expired[before:]]
+                _check_equal("list of expired elements", gone, list(scene.expired))
         if self.counts is not None:
             _check_equal("counts", interpreter.counts, self.counts)
         if self.batch is not None:
             self.check_step_by_step(Interpreter(pipeline).epoch, [self.batch_scene()])
 
-    def _with_time(self, expired: ExpectedExpired, event_time: object) -> ExpectedExpired:
+    def _as_expected(self, expired: ExpiredElement) -> ExpectedExpired:
+        element = expired.element
+        known: dict[object, Any] = {**element.row, self.pipeline().source.event_time: element.event_time}
+        return ExpectedExpired(tuple(known.get(name) for name in self.columns), expired.window)
+
+    def _expired(self, line: str) -> ExpectedExpired:
+        found = expired_of(line, self.columns, day=self.day)
+        event_time = self.pipeline().source.event_time
         row = (
-            to_datetime(moment(value, day=self.day)) if name == event_time else value
-            for name, value in zip(self.columns, expired.row, strict=True)
+            moment(value, day=self.day) if name == event_time else value
+            for name, value in zip(self.columns, found.row, strict=True)
         )
-        return replace(expired, row=tuple(row))
+        return replace(found, row=tuple(row))
 
     def _panes(self, text: object, now: Micros) -> tuple[ExpectedPane, ...]:
         return tuple(pane_of(line, day=self.day, processing_time=now) for line in lines(text, "panes"))

@@ -25,7 +25,7 @@ class ValidityWindows(WindowStrategy):
     def longest(self) -> Micros:
         return HOUR
 
-    def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] | None = None) -> tuple[Window]:
+    def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] | None = None) -> tuple[Window]:  # noqa: ARG002
         return (Window(event_time, event_time + HOUR),)
 
     def merge(self, windows: Iterable[Window]) -> list[Merged]:
@@ -44,7 +44,7 @@ class Subscriptions(WindowStrategy):
 
     columns = ("hours",)
 
-    def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] | None = None) -> Sequence[Window]:
+    def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] | None = None) -> Sequence[Window]:  # noqa: ARG002
         hours = (row or {})["hours"]
         return [Window(event_time, event_time + hours * HOUR)] if hours else []
 
@@ -62,15 +62,15 @@ class AtAlternation(Trigger):
     def initial(self) -> tuple[bool, Any]:
         return False, None
 
-    def on_element(self, state: tuple[bool, Any], element: Element, now: Situation) -> tuple[bool, Any]:
+    def on_element(self, state: tuple[bool, Any], element: Element, now: Situation) -> tuple[bool, Any]:  # noqa: ARG002
         changed, before = state
         value = element.row[self.column]
         return changed or (before is not None and value != before), value
 
-    def should_fire(self, state: tuple[bool, Any], now: Situation) -> bool:
+    def should_fire(self, state: tuple[bool, Any], now: Situation) -> bool:  # noqa: ARG002
         return state[0]
 
-    def on_fire(self, state: tuple[bool, Any], now: Situation) -> tuple[tuple[bool, Any], bool]:
+    def on_fire(self, state: tuple[bool, Any], now: Situation) -> tuple[tuple[bool, Any], bool]:  # noqa: ARG002
         return (False, state[1]), False
 
     def may_lose_data(self) -> None:
@@ -110,16 +110,17 @@ def doubled(frame: Any) -> Any:
     return frame.filter(pl.col("value") > 0).with_columns(pl.col("value") * 2)
 
 
-def session_length(frame: Any) -> Any:
-    """How many whole seconds from a session's first event to its end."""
+def under_five_seconds(frame: Any) -> Any:
+    """Sessions whose last event came less than five seconds after the first; their gap is half a minute."""
     import polars as pl
 
-    return frame.with_columns(seconds=(pl.col("window_end") - pl.col("window_start")).dt.total_seconds())
+    return frame.filter(pl.col("window_end") - pl.col("window_start") < pl.duration(seconds=35))
 
 
 NAMES: dict[str, Any] = {
     each.__name__: each
     for each in (
-        ValidityWindows, Subscriptions, AtAlternation, prefixes, words, sold, an_hour_earlier, doubled, session_length,
+        ValidityWindows, Subscriptions, AtAlternation, prefixes, words, sold, an_hour_earlier, doubled,
+        under_five_seconds,
     )
 }  # fmt: skip
