@@ -10,6 +10,7 @@ import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
+from airflow_dataflow_provider.model.batch import BatchPolicies, ProcessingTimeAtEndOfInput, ShuffleMode
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.time import iso, to_micros
@@ -17,6 +18,7 @@ from airflow_dataflow_provider.model.time import iso, to_micros
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from airflow_dataflow_provider.progress.left_out import LeftOut
     from airflow_dataflow_provider.progress.records import EpochRecord
 
 
@@ -28,6 +30,7 @@ def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse has no public name
     parser.add_argument("--state", required=True, metavar="URL", help="where the state and the progress are")
     parser.add_argument("--from", dest="begin", metavar="T", help="batch: windows that end after this time ...")
     parser.add_argument("--to", dest="end", metavar="T", help="... up to and with this time (ISO 8601 with an offset)")
+    add_policies_to(parser)
     parser.add_argument("--master", help="Spark's master; by default spark-submit's, or local[*]")
     parser.add_argument("--conf", action="append", default=[], metavar="K=V", help="a setting for Spark; repeatable")
     parser.add_argument("--run-id", help="a name for this run")
@@ -36,12 +39,39 @@ def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse has no public name
     parser.set_defaults(call=call)
 
 
+def add_policies_to(parser: argparse.ArgumentParser) -> None:
+    """Add what a run does at the end of a bounded input, and before."""
+    parser.add_argument(
+        "--percentile",
+        metavar="P",
+        help="batch: publish once P %% of the input's bytes are read, and leave out the rest",
+    )
+    parser.add_argument(
+        "--processing-time-at-end-of-input",
+        metavar="POLICY",
+        help=f"what becomes of triggers that wait for a processing time: {' | '.join(ProcessingTimeAtEndOfInput)}",
+    )
+    parser.add_argument(
+        "--allow-processing-time",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="whether the plan may look at processing time (default: yes)",
+    )
+    parser.add_argument("--shuffle-mode", metavar="MODE", default="automatic", help=" | ".join(ShuffleMode))
+
+
 def call(options: argparse.Namespace) -> int:
     """Check everything that can be checked without Spark, then run."""
     from airflow_dataflow_provider.cli.pipelines import load_pipeline  # noqa: PLC0415 - other commands need none
 
     mode = RuntimeMode.parse(options.mode)
     interval = _interval(options.begin, options.end)
+    policies = BatchPolicies(
+        options.processing_time_at_end_of_input,
+        allow_processing_time=options.allow_processing_time,
+        shuffle_mode=options.shuffle_mode,
+        percentile=options.percentile,
+    )
     conf = dict(_setting(text) for text in options.conf)
     pipeline = load_pipeline(options.pipeline)
 
@@ -70,6 +100,7 @@ def call(options: argparse.Namespace) -> int:
                 master=_master(options.master),
                 conf=conf,
                 take_over=options.take_over,
+                policies=policies,
                 on_epoch=tell.epoch,
                 on_start=on_start,
                 **asked,
@@ -105,6 +136,10 @@ def _master(asked: str | None) -> str | None:
     return asked if asked is not None or "PYSPARK_GATEWAY_PORT" in os.environ else "local[*]"
 
 
+_NAMED = 10
+"""Files that are left out and named."""
+
+
 class _Text:
     """Tells people: one line an epoch, and on a terminal what is being waited for."""
 
@@ -114,6 +149,7 @@ class _Text:
         self._console = Console(highlight=False, soft_wrap=True)
         self._waiting = self._console.status(f"{name}: starting Spark")
         self._name, self._epochs, self._panes = name, 0, 0
+        self._left_out: LeftOut | None = None
 
     def __enter__(self) -> Self:
         self._waiting.start()
@@ -134,6 +170,7 @@ class _Text:
         rows = record.rows
         counts = (("late", rows.late), ("expired", rows.expired), ("rejected", rows.rejected))
         odd = ", ".join(f"{count:,} {name}" for name, count in counts if count)
+        self._left_out = record.left_out
         seconds = (record.finished_at - record.started_at) / 1e6
         self._console.print(
             f"epoch {record.epoch:>5}  {record.kind:<12}  {rows.read:>9,} rows{f' ({odd})' if odd else ''}"
@@ -143,6 +180,13 @@ class _Text:
     def ended(self) -> None:
         """The run is over."""
         self._console.print(f"[bold]{self._name}[/bold] done: {self._epochs:,} epochs, {self._panes:,} panes")
+        if self._left_out is not None:
+            left_out = self._left_out.describe()
+            self._console.print(f"[yellow]left out: {left_out}[/yellow]; the next run without a percentile reads it")
+            for path, size in self._left_out.files[:_NAMED]:
+                self._console.print(f"  {path} ({size:,} bytes)")
+            if len(self._left_out.files) > _NAMED:
+                self._console.print(f"  and {len(self._left_out.files) - _NAMED:,} more; status --json names them all")
 
 
 class _Json:

@@ -105,6 +105,13 @@ def test_a_run_that_nothing_is_wrong_with_gets_as_far_as_spark(command: Run, pip
             ["--mode", "streaming", "--from", "2013-01-01T00:00:00Z", "--to", "2013-01-02T00:00:00Z"],
             "SUBMIT_INTERVAL_MODE",
         ),
+        ([*BATCH, "--percentile", "most"], "DEFINITION_PERCENTILE"),
+        ([*BATCH, "--percentile", "95"], "SUBMIT_PERCENTILE"),
+        (["--mode", "streaming", "--percentile", "100"], "SUBMIT_PERCENTILE"),
+        ([*BATCH, "--shuffle-mode", "fast"], "SUBMIT_POLICY"),
+        ([*BATCH, "--shuffle-mode", "ALL_EXCHANGES_PIPELINED"], "SUBMIT_SHUFFLE_MODE"),
+        ([*BATCH, "--processing-time-at-end-of-input", "sometimes"], "SUBMIT_POLICY"),
+        (["--mode", "micro-batch", "--processing-time-at-end-of-input", "fire"], "SUBMIT_PROCESSING_TIME"),
         ([*BATCH, "--conf", "spark.executor.memory"], "SUBMIT_CONF"),
         ([*BATCH, "--conf", "=2g"], "SUBMIT_CONF"),
         ([*BATCH, "--conf", "dataflow.state.partitions=many"], "SUBMIT_CONF"),
@@ -206,6 +213,28 @@ def test_an_interval_of_the_global_window_is_refused(command: Run, module: Modul
     interval = ("--from", "2013-01-01T00:00:00Z", "--to", "2013-01-02T00:00:00Z")
     said = command("run", f"{file}:p", *BATCH, *interval, "--state", state)
     assert (said.status, said.code) == (2, "SUBMIT_INTERVAL_WINDOW")
+
+
+def test_processing_time_may_be_forbidden(command: Run, module: Module, clicks: Path, state: str) -> None:
+    then = AGGREGATE.replace("window=", "trigger=Repeat(AtPeriod('5m')), window=")
+    file = module(f"p = {defined(clicks, then=then)}")
+    said = command("run", f"{file}:p", *BATCH, "--no-allow-processing-time", "--state", state)
+    assert (said.status, said.code) == (2, "SUBMIT_PROCESSING_TIME")
+    assert "AtPeriod('5m')" in said.err
+
+
+@pytest.mark.parametrize("mode", ["micro-batch", "streaming"])
+def test_a_run_that_would_never_publish_is_refused_unless_that_is_accepted(
+    command: Run, module: Module, clicks: Path, state: str, mode: str
+) -> None:
+    then = AGGREGATE.replace("FixedWindows('1h')", "GlobalWindows()")
+    accepted = then.replace("GlobalWindows()", "GlobalWindows(), accept=(Risk.MAY_NEVER_FIRE,)")
+    file = module(f"p = {defined(clicks, then=then)}\nq = {defined(clicks, then=accepted)}")
+    said = command("run", f"{file}:p", "--mode", mode, "--state", state)
+    assert (said.status, said.code) == (2, "DEFINITION_MAY_NEVER_FIRE")
+    for wanted in (("p", "batch"), ("q", mode)):
+        with pytest.raises(SparkStartedError):
+            command("run", f"{file}:{wanted[0]}", "--mode", wanted[1], "--state", f"{state}-{wanted[0]}")
 
 
 def test_the_state_of_another_pipeline_is_left_alone(command: Run, pipeline: str, state: str) -> None:
