@@ -67,7 +67,7 @@ def summing(
         Pipeline("ten_points", Files("points/*.parquet", event_time="happened"))
         .group_by_key_and_window(
             key="key", window=window, trigger=trigger, refinement=refinement, allowed_lateness="1h", accept=accept
-        )  # fmt: skip
+        )
         .combine(total=Sum("value"))
     )
 

@@ -36,7 +36,7 @@ class Sessions(WindowStrategy):
     gap: Micros
     merges = True
 
-    def assign(self, event_time: Micros, key: Key = (), row: object = None) -> tuple[Window]:
+    def assign(self, event_time: Micros, key: Key = (), row: object = None) -> tuple[Window]:  # noqa: ARG002
         return (Window(event_time, event_time + self.gap),)
 
     def merge(self, windows: Iterable[Window]) -> Sequence[tuple[Window, frozenset[Window]]]:
