@@ -158,12 +158,8 @@ def _vectorised(step: Vectorised, frame: pl.DataFrame) -> pl.DataFrame:
         result = _call(step, given)
     except Exception as error:
         raise blame(step, error) from error
-    _check_made(step, result, types)
-    made_of = result[ELEMENT]
-    try:
-        carried = _carried(frame, made_of)
-    except pl.exceptions.PolarsError as error:
-        raise blame(step, error, f"in {ELEMENT}") from error
+    _check_made(step, result, types, len(frame))
+    carried = _carried(frame, result[ELEMENT])
     times = [result[name].cast(pl.Int64) for name in (EVENT, ARRIVAL) if name in result.columns]
     return carried.with_columns([result[name].cast(dtype) for name, dtype in types.items()] + times)
 
@@ -190,8 +186,8 @@ def _carried(frame: pl.DataFrame, made_of: pl.Series) -> pl.DataFrame:
     return hidden.select(pl.all().gather(made_of))
 
 
-def _check_made(step: Vectorised, result: pl.DataFrame, types: Schema) -> None:
-    """Refuse a result that is not what the function made of no rows."""
+def _check_made(step: Vectorised, result: pl.DataFrame, types: Schema, elements: int) -> None:
+    """Refuse a result that is not what the function made of no rows, or not made of the elements that there are."""
     expected = set(types) | {ELEMENT}
     found = set(result.columns) - {EVENT, ARRIVAL}
     if expected != found:
@@ -203,6 +199,9 @@ def _check_made(step: Vectorised, result: pl.DataFrame, types: Schema) -> None:
     for name in _SEEN:
         if name in result.columns and result[name].null_count():
             raise blame(step, ValueError(f"it made nulls in {name}"))
+    outside = result[ELEMENT].filter(~result[ELEMENT].is_between(0, elements - 1))
+    if len(outside):
+        raise blame(step, ValueError(f"it made {ELEMENT}={outside[0]} of {elements} elements"))
 
 
 # Types

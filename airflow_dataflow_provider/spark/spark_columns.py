@@ -22,7 +22,7 @@ from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo, SparkCo
 from airflow_dataflow_provider.spark.kernel.columns import END, START
 from airflow_dataflow_provider.spark.par_do import apply, schema_after
 from airflow_dataflow_provider.spark.reading import Schema
-from airflow_dataflow_provider.spark.spark_types import from_spark, spark_schema
+from airflow_dataflow_provider.spark.spark_types import from_spark, spark_schema, to_arrow
 from airflow_dataflow_provider.spark.worker import settle
 
 if TYPE_CHECKING:
@@ -203,12 +203,11 @@ class _Pass:
         settle()
         for passed in self.source(batches):
             if isinstance(passed, bytes):
-                nothing = {name: pl.lit(None, of) for name, of in self.types.items()}
-                frame = pl.select(**nothing | {_REPORT: pl.lit(passed)})
+                frame = pl.DataFrame({name: [passed if name == _REPORT else None] for name in self.types})
             else:
                 frame = apply(self.steps, passed).with_columns(pl.lit(None, pl.Binary).alias(_REPORT))
             frame = frame.select(pl.col(name).cast(of) for name, of in self.types.items())
-            yield from frame.to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches(max_chunksize=_BATCH_ROWS)
+            yield from to_arrow(frame).to_batches(max_chunksize=_BATCH_ROWS)
 
 
 @dataclass(frozen=True, slots=True)

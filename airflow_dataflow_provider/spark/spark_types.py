@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import polars as pl
+import pyarrow as pa
 from pyspark.sql import types as spark
 
 from airflow_dataflow_provider.model.errors import SubmissionError
@@ -96,6 +97,20 @@ def spark_schema(schema: Schema) -> spark.StructType:
                 code="SUBMIT_PAR_DO",
             )
     return spark.StructType([spark.StructField(name, made) for name, _, made in fields if made is not None])
+
+
+def to_arrow(frame: pl.DataFrame) -> pa.Table:
+    """A frame in the layouts of Arrow that Spark's JVM reads: it knows no lists with 64-bit offsets."""
+    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+    return table.cast(pa.schema([field.with_type(_for_spark(field.type)) for field in table.schema]))
+
+
+def _for_spark(of: pa.DataType) -> pa.DataType:
+    if pa.types.is_large_list(of) or pa.types.is_fixed_size_list(of):
+        return pa.list_(_for_spark(of.value_type))
+    if pa.types.is_struct(of):
+        return pa.struct([field.with_type(_for_spark(field.type)) for field in of])
+    return of
 
 
 def _instance(dtype: PolarsDataType) -> pl.DataType:
