@@ -25,6 +25,7 @@ from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, NOTHING_KNOWN
 from airflow_dataflow_provider.reference.interpreter import Counts, Epoch, ExpiredElement, Interpreter
+from airflow_dataflow_provider.testing.expressions import evaluator
 from airflow_dataflow_provider.testing.notation import (
     ExpectedExpired,
     PlainLoader,
@@ -193,8 +194,7 @@ class Transcript:
         elif engine == "reference":
             self._check_reference()
         else:
-            wanted = (self.batch_scene(),) if engine == "spark-batch" else self.scenes()
-            assert_panes(self.stream().run(engine), [pane for scene in wanted for pane in scene.panes])
+            self._check_at_once(engine)
 
     def check_step_by_step(self, run: StepByStep, scenes: Sequence[Scene] | None = None) -> None:
         """Check what an engine publishes in each step.
@@ -221,24 +221,37 @@ class Transcript:
 
     def _check_reference(self) -> None:
         pipeline = self.pipeline()
-        interpreter = Interpreter(pipeline)
+        interpreter = Interpreter(pipeline, evaluator(pipeline))
         for scene in self.scenes():
             before = len(interpreter.expired)
             with _named(scene):
                 came = _published(interpreter.epoch, scene)
                 assert_panes(came, scene.panes)
                 _check_equal("order of panes", _order(came), _order(scene.panes))
-                gone = [self._as_expected(each) for each in interpreter.expired[before:]]
-                _check_equal("list of expired elements", gone, list(scene.expired))
+                self._check_expired(interpreter.expired[before:], scene.expired)
         if self.counts is not None:
             _check_equal("counts", interpreter.counts, self.counts)
         if self.batch is not None:
-            self.check_step_by_step(Interpreter(pipeline).epoch, [self.batch_scene()])
+            self.check_step_by_step(Interpreter(pipeline, evaluator(pipeline)).epoch, [self.batch_scene()])
+
+    def _check_at_once(self, engine: str) -> None:
+        if engine == "spark-batch":
+            assert_panes(self.stream().run(engine), self.batch_scene().panes)
+            return
+        outcome, scenes = self.stream().outcome(engine), self.scenes()
+        assert_panes(outcome.panes, [pane for scene in scenes for pane in scene.panes])
+        self._check_expired(outcome.expired, [each for scene in scenes for each in scene.expired])
+        if self.counts is not None:
+            _check_equal("counts", outcome.counts, self.counts)
+
+    def _check_expired(self, came: Iterable[ExpiredElement], wanted: Iterable[ExpectedExpired]) -> None:
+        gone = sorted(map(self._as_expected, came), key=repr)
+        _check_equal("list of expired elements", gone, sorted(wanted, key=repr))
 
     def _as_expected(self, expired: ExpiredElement) -> ExpectedExpired:
-        element = expired.element
-        known: dict[object, Any] = {**element.row, self.pipeline().source.event_time: element.event_time}
-        return ExpectedExpired(tuple(known.get(name) for name in self.columns), expired.window)
+        element, event_time = expired.element, self.pipeline().source.event_time
+        row = (element.event_time if name == event_time else element.row.get(name) for name in self.columns)
+        return ExpectedExpired(tuple(row), expired.window)
 
     def _expired(self, line: str) -> ExpectedExpired:
         found = expired_of(line, self.columns, day=self.day)

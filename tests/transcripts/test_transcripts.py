@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
-from airflow_dataflow_provider import SubmissionError
+from airflow_dataflow_provider.testing.expressions import evaluator
 from airflow_dataflow_provider.testing.transcript import Scene, Transcript
+from tests.spark.in_process import InProcess
 from tests.transcripts import own
 
 FOLDER = Path(__file__).parent
@@ -25,45 +27,35 @@ EVERYWHERE = [
     if engine != "spark-batch" or transcript.batch is not None
 ]
 
-MISSING = {"ENGINE_WINDOW", "ENGINE_TRIGGER", "ENGINE_COMBINER"}
-NOT_YET: set[str] = set()
-"""Transcripts of what the column-wise engine does not know yet. It says so itself, and each that it learns must go."""
-
+NEEDS_SPARK = {name for name, transcript in RUN.items() if evaluator(transcript.pipeline()) is not None}
+"""Only Spark knows what its expressions mean."""
 DISPUTED = {
     "windows/own_validity_late": "a window that another one cut is not taken back while it gets no element of its own",
+    "windows/own_validity_early": "the same: an epoch that only cuts a window brings nothing new to it",
     "groupings/output_time_discarding": "the time of a pane that discards is that of all elements of its window so far",
 }
 """Transcripts that the reference does not give, with what is wrong there."""
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(reason=DISPUTED[name])) if name in DISPUTED else name
-        for name in TRANSCRIPTS
-    ],
-)
+def disputed(name: str) -> Any:
+    """A test's parameter, which is expected to fail where the transcript is disputed."""
+    return pytest.param(name, marks=pytest.mark.xfail(reason=DISPUTED[name]) if name in DISPUTED else ())
+
+
+@pytest.mark.parametrize("name", [disputed(name) for name in TRANSCRIPTS if name not in NEEDS_SPARK])
 def test_a_transcript_holds_on_the_reference(name: str) -> None:
     TRANSCRIPTS[name].check()
 
 
-@pytest.mark.parametrize("name", [name for name in RUN if name not in DISPUTED])
+@pytest.mark.parametrize("name", [disputed(name) for name in RUN if name not in NEEDS_SPARK])
 def test_a_transcript_holds_on_the_engine_without_spark(name: str) -> None:
     transcript = RUN[name]
-    try:
-        _on_the_kernel(transcript, transcript.scenes())
-        if transcript.batch is not None:
-            _on_the_kernel(transcript, (transcript.batch_scene(),))
-    except SubmissionError as error:
-        if name not in NOT_YET or error.code not in MISSING:
-            raise
-        pytest.xfail(error.what)
-    assert name not in NOT_YET, "the engine knows it now: strike it from NOT_YET"
+    _on_the_kernel(transcript, transcript.scenes())
+    if transcript.batch is not None:
+        _on_the_kernel(transcript, (transcript.batch_scene(),))
 
 
 def _on_the_kernel(transcript: Transcript, scenes: tuple[Scene, ...]) -> None:
-    from tests.spark.in_process import InProcess
-
     rows = [element.row for scene in scenes for epoch in scene.epochs for element in epoch.elements]
     source = transcript.pipeline().source
     frame = pl.DataFrame({column: [row[column] for row in rows] for column in transcript.columns}, strict=False)
@@ -84,3 +76,10 @@ def _on_the_kernel(transcript: Transcript, scenes: tuple[Scene, ...]) -> None:
 @pytest.mark.parametrize(("name", "engine"), ON_SPARK, ids=lambda part: part)
 def test_a_transcript_holds_on_spark(name: str, engine: str) -> None:
     RUN[name].check(engine)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("name", sorted(NEEDS_SPARK))
+def test_a_transcript_with_expressions_of_spark_holds_on_the_reference(name: str) -> None:
+    RUN[name].check()
