@@ -98,6 +98,19 @@ class BatchPolicies:
         """Whether no input is left out."""
         return self.percentile is None or self.percentile == 100
 
+    def arguments(self) -> list[str]:
+        """The policies as the command line takes them; those that are the default's are left out."""
+        default, words = BatchPolicies(), list[str]()
+        if self.processing_time_at_end_of_input is not None:
+            words += ["--processing-time-at-end-of-input", self.processing_time_at_end_of_input]
+        if not self.allow_processing_time:
+            words += ["--no-allow-processing-time"]
+        if self.shuffle_mode is not default.shuffle_mode:
+            words += ["--shuffle-mode", self.shuffle_mode]
+        if self.percentile is not None:
+            words += ["--percentile", percentile_text(self.percentile)]
+        return words
+
     def check(self, pipeline: Pipeline, mode: RuntimeMode, *, has_interval: bool) -> None:
         """Refuse what cannot be kept in this mode, or for this plan.
 

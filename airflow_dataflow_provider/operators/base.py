@@ -11,6 +11,7 @@ from airflow.sdk import conf as airflow_conf
 from airflow.sdk.exceptions import AirflowException
 
 from airflow_dataflow_provider.hooks.reference import PipelineReference
+from airflow_dataflow_provider.model.batch import BatchPolicies, ProcessingTimeAtEndOfInput, ShuffleMode
 from airflow_dataflow_provider.operators.failures import driver_failure
 from airflow_dataflow_provider.operators.run_id import RunId
 from airflow_dataflow_provider.operators.templating import is_literal
@@ -42,6 +43,11 @@ class DataflowOperator(BaseOperator):
         dataflow_conn_id: the connection of type ``dataflow``.
         spark_conn_id: the Spark connection, if not the one that the ``dataflow`` connection names.
         conf: Spark properties, on top of the connection's. Templated.
+        processing_time_at_end_of_input: what becomes of triggers that still wait for a processing time when the input
+            ends: ``"fire"`` (the default), ``"ignore"`` or ``"fail"``. For a batch, or the drain of a stream.
+        allow_processing_time: False refuses a plan whose triggers or event times look at processing time.
+        shuffle_mode: ``"automatic"`` or ``"all-exchanges-blocking"``
+            (:class:`~airflow_dataflow_provider.model.batch.ShuffleMode`).
         py_files: files to ship to the executors, comma separated; a pipeline given as a file is always shipped.
             Templated.
         poll_interval: seconds between two looks at the driver.
@@ -60,6 +66,9 @@ class DataflowOperator(BaseOperator):
         spark_conn_id: str | None = None,
         conf: Mapping[str, Any] | None = None,
         py_files: str | None = None,
+        processing_time_at_end_of_input: ProcessingTimeAtEndOfInput | str | None = None,
+        allow_processing_time: bool = True,
+        shuffle_mode: ShuffleMode | str = ShuffleMode.AUTOMATIC,
         poll_interval: float = 1.0,
         **kwargs: Any,  # noqa: ANN401 - Airflow's own
     ) -> None:
@@ -72,6 +81,10 @@ class DataflowOperator(BaseOperator):
         self.spark_conn_id = spark_conn_id
         self.conf = conf
         self.py_files = py_files
+        self.processing_time_at_end_of_input = processing_time_at_end_of_input
+        self.allow_processing_time = allow_processing_time
+        self.shuffle_mode = shuffle_mode
+        self._policies = self._checked_policies()
         self.poll_interval = poll_interval
         self._run: DriverRun | None = None
         self._killed = False
@@ -88,12 +101,30 @@ class DataflowOperator(BaseOperator):
         """The state that the task is about; only for a running task."""
         return self.state or self.hook.state_url(self.pipeline)
 
+    def _checked_policies(self, percentile: float | None = None) -> BatchPolicies:
+        """What the runs are told, refused while the DAG is parsed."""
+        return BatchPolicies(
+            self.processing_time_at_end_of_input,  # type: ignore[arg-type]  # it reads texts, too
+            allow_processing_time=self.allow_processing_time,
+            shuffle_mode=self.shuffle_mode,  # type: ignore[arg-type]
+            percentile=percentile,
+        )
+
     def _launch(self, context: Context, run_id: RunId, mode: str, arguments: Sequence[str] = ()) -> DriverRun:
         """Start the run's driver, unless it lives."""
         run = self._run = self.hook.run(str(run_id))
         submission = self.hook.submission(
             self.pipeline,
-            ["--mode", mode, "--state", self.state_url, "--run-id", str(run_id), *arguments],
+            [
+                "--mode",
+                mode,
+                "--state",
+                self.state_url,
+                "--run-id",
+                str(run_id),
+                *self._policies.arguments(),
+                *arguments,
+            ],
             name=f"{self.pipeline} {mode}",
             properties=self.conf,
             folders=module_folders(context),

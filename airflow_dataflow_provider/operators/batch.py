@@ -29,6 +29,8 @@ class DataflowBatchOperator(FiniteRunOperator):
         partition_grain: how long a partition is, for partition keys that say only where it starts.
         partition_timezone: the zone of partition keys without an offset: the timetable's.
         whole_input: run over the whole input, without an interval.
+        percentile: publish once so many percent of the whole input are read, by bytes, and leave out the rest, which
+            the next run on the state reads. The returned status says what is left out (``left_out``).
         **kwargs: as :class:`~airflow_dataflow_provider.operators.base.DataflowOperator`.
 
     Raises:
@@ -46,6 +48,7 @@ class DataflowBatchOperator(FiniteRunOperator):
         partition_grain: Duration | None = None,
         partition_timezone: str = "UTC",
         whole_input: bool = False,
+        percentile: float | None = None,
         **kwargs: Any,  # noqa: ANN401 - Airflow's own
     ) -> None:
         super().__init__(**kwargs)
@@ -54,6 +57,7 @@ class DataflowBatchOperator(FiniteRunOperator):
         self.partition_grain = None if partition_grain is None else duration(partition_grain, what="partition_grain")
         self.partition_timezone = partition_timezone
         self.whole_input = whole_input
+        self.percentile = percentile
         self._check()
 
     def _check(self) -> None:
@@ -63,6 +67,14 @@ class DataflowBatchOperator(FiniteRunOperator):
                 "whole_input=True was given together with an interval",
                 todo="give one of the two",
                 code="SUBMIT_INTERVAL",
+            )
+        self._policies = self._checked_policies(self.percentile)
+        if self.percentile is not None and not self.whole_input:
+            raise DefinitionError(
+                f"percentile={self.percentile!r} was given for a batch over an interval",
+                why="an interval keeps no state in which what is left out could be added later",
+                todo="drop it, or set whole_input=True",
+                code="SUBMIT_PERCENTILE",
             )
         literal = [moment for moment in given.values() if moment is None or is_literal(moment)]
         for name, moment in given.items():

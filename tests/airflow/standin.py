@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from airflow_dataflow_provider.cli.run import add_policies_to
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.errors import DataflowError
 from airflow_dataflow_provider.model.time import to_micros
@@ -48,6 +49,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--from", dest="start")
     parser.add_argument("--to", dest="end")
     parser.add_argument("--take-over", action="store_true")
+    add_policies_to(parser)
     return parser.parse_args(arguments[application + 1 :])
 
 

@@ -14,6 +14,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_dataflow_provider.hooks.driver import DriverRun
+from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.operators.batch import DataflowBatchOperator
 from airflow_dataflow_provider.operators.finite import FiniteRunOperator
 from airflow_dataflow_provider.operators.micro_batch import DataflowMicroBatchOperator
@@ -77,6 +78,29 @@ def test_a_batch_runs_over_its_interval_and_returns_the_status(standin: Standin,
         "--from", "2026-01-01T00:00:00Z", "--to", "2026-01-02T00:00:00Z",
     ]  # fmt: skip
     json.dumps(status)
+
+
+def test_the_policies_of_a_batch_reach_its_driver_and_no_others_do(standin: Standin, context: Context) -> None:
+    batch(percentile=95, processing_time_at_end_of_input="IGNORE", allow_processing_time=False).execute(context)
+    (start,) = standin.starts
+    assert start["argv"][start["argv"].index("--run-id") + 2 :] == [
+        "--processing-time-at-end-of-input", "ignore", "--no-allow-processing-time", "--percentile", "95",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"percentile": 101}, "DEFINITION_PERCENTILE"),
+        ({"percentile": 95, "whole_input": False}, "SUBMIT_PERCENTILE"),
+        ({"shuffle_mode": "fast"}, "SUBMIT_POLICY"),
+        ({"processing_time_at_end_of_input": "sometimes"}, "SUBMIT_POLICY"),
+    ],
+)
+def test_a_policy_that_means_nothing_is_refused_while_the_dag_is_parsed(options: dict[str, Any], code: str) -> None:
+    with pytest.raises(DefinitionError) as refusal:
+        batch(**options)
+    assert refusal.value.code == code
 
 
 def test_a_batch_without_an_interval_starts_nothing_and_is_not_tried_again(standin: Standin, context: Context) -> None:
