@@ -131,8 +131,8 @@ def needs_retraction(grouping: Grouping, sink: Sink | None = None) -> str | None
 
 _WAY_OUT = {
     Risk.MAY_LOSE_DATA: "let it go on: Repeat({trigger}), or SequenceOf({trigger}, Repeat(AtWatermark()))",
-    Risk.MAY_NEVER_FIRE: "add a trigger that has to fire: Repeat(AnyOf({trigger}, AtPeriod('1h'))), give the windows an "
-    "end, or let what comes before in a sequence end: RepeatUntil(..., AtWatermark())",
+    Risk.MAY_NEVER_FIRE: "add a trigger that has to fire: Repeat(AnyOf({trigger}, AtPeriod('1h'))), give the windows "
+    "an end, or let what comes before in a sequence end: RepeatUntil(..., AtWatermark())",
     Risk.NEEDS_RETRACTION: "use refinement=ACCUMULATING_AND_RETRACTING and a sink that takes retractions, or let each "
     "window fire once: Repeat(AtWatermark()) and no allowed lateness",
 }
