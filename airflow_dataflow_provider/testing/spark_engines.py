@@ -54,6 +54,13 @@ def local_spark() -> SparkSession:
     return spark_session("test-stream", master="local[2]", conf=_LOCAL)
 
 
+def spark_runs() -> bool:
+    """Whether a Spark runs in this process already."""
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context is not None  # noqa: SLF001 - has no public form
+
+
 def spark_batch(pipeline: Pipeline, epochs: Sequence[Epoch]) -> Outcome:
     """All elements at once, then the script's last clock: a batch knows no clock and no signal in between."""
     with _stage(pipeline, epochs, "batch") as stage:

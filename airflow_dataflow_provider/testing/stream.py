@@ -10,12 +10,13 @@ from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.elements import Element, Pane
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, iso, to_datetime
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, to_datetime
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve, percentile_text
 from airflow_dataflow_provider.model.watermarks import percentile as checked_percentile
 from airflow_dataflow_provider.progress.requests import refuse_unheard
 from airflow_dataflow_provider.progress.signals import listened_to
 from airflow_dataflow_provider.reference.interpreter import Epoch, Outcome
+from airflow_dataflow_provider.testing.clock import check_forward
 from airflow_dataflow_provider.testing.engines import engine_named
 from airflow_dataflow_provider.testing.times import DEFAULT_DAY, Moment, moment, start_of
 
@@ -48,6 +49,7 @@ class TestStream:
         pipeline: what is tested.
         day: the UTC day of times that are written as times of day.
         script: the epochs so far.
+        engine: what it runs on, unless :meth:`run` is told otherwise.
 
     Raises:
         DefinitionError: ``DEFINITION_INCOMPLETE`` for a pipeline that computes nothing, ``TIME_UNPARSABLE`` for a day.
@@ -58,6 +60,7 @@ class TestStream:
     pipeline: Pipeline
     day: str = field(default=DEFAULT_DAY, kw_only=True)
     script: tuple[Epoch, ...] = field(default=(), kw_only=True, repr=False)
+    engine: str = field(default="reference", kw_only=True)
 
     def __post_init__(self) -> None:
         _ = self.clock, self.pipeline.grouping  # each refuses what cannot be used
@@ -76,7 +79,7 @@ class TestStream:
             DefinitionError: ``TIME_BACKWARDS``, or ``TIME_*`` for what is no time.
         """
         time = moment(to, day=self.day, what="processing time")
-        _check_forward("processing time", self.clock.processing_time, time)
+        check_forward("processing time", self.clock.processing_time, time)
         return self._then(Epoch(replace(self.clock, processing_time=time)))
 
     def advance_watermark(self, to: Moment, percentile: float = 100) -> TestStream:
@@ -88,7 +91,7 @@ class TestStream:
         share = checked_percentile(percentile)
         time = moment(to, day=self.day, what="watermark")
         watermarks = self.clock.watermarks
-        _check_forward(f"the watermark of percentile {percentile_text(share)}", watermarks.at(share), time)
+        check_forward(f"the watermark of percentile {percentile_text(share)}", watermarks.at(share), time)
         risen = WatermarkCurve.flat(time) if share == 100 else WatermarkCurve(((share, time), (100.0, MIN_TIME)))
         return self._then(Epoch(replace(self.clock, watermarks=watermarks.raised_to(risen))))
 
@@ -133,21 +136,25 @@ class TestStream:
         """The script, as an engine takes it."""
         return self.script
 
-    def run(self, engine: str = "reference") -> list[Pane]:
+    def run(self, engine: str | None = None) -> list[Pane]:
         """Every pane, in the order in which it was published.
+
+        Args:
+            engine: ``reference``, ``spark-batch``, ``spark-micro-batch`` or ``spark-streaming``; by default the
+                stream's.
 
         Raises:
             SubmissionError: ``ENGINE_UNKNOWN``.
         """
         return list(self.outcome(engine).panes)
 
-    def outcome(self, engine: str = "reference") -> Outcome:
+    def outcome(self, engine: str | None = None) -> Outcome:
         """Every pane, every element that came too late, and how many elements were read, late and expired.
 
         Raises:
             SubmissionError: ``ENGINE_UNKNOWN``.
         """
-        return engine_named(engine)(self.pipeline, self.epochs())
+        return engine_named(engine or self.engine)(self.pipeline, self.epochs())
 
     def _then(self, epoch: Epoch) -> TestStream:
         return replace(self, script=(*self.script, epoch))
@@ -197,16 +204,6 @@ class TestStream:
         if isinstance(source.event_time, str):
             row[source.event_time] = event_time[0]
         return row
-
-
-def _check_forward(what: str, now: Micros, to: Micros) -> None:
-    if to < now:
-        raise DefinitionError(
-            f"{what} would go back, from {iso(now)} to {iso(to)}",
-            why="time and watermarks only rise",
-            todo="put the steps into the order in which they happen",
-            code="TIME_BACKWARDS",
-        )
 
 
 def _bad_row(row: object, why: str, todo: str) -> DefinitionError:
