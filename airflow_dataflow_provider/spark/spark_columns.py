@@ -72,12 +72,11 @@ def schema_made(step: SparkColumns, schema: Schema, spark: SparkSession) -> Sche
     return found
 
 
-def through_spark(
+def through_spark(  # noqa: PLR0917 - in the order in which they are used
     listing: DataFrame,
     read: Callable[[Iterator[Mapping[str, Any]]], Iterable[Passed]],
     steps: Sequence[ParDo],
     schema: Schema,
-    *,
     hidden: Schema,
     send: Callable[[Iterator[Passed]], Iterable[Shuffled]],
 ) -> RDD[Shuffled]:

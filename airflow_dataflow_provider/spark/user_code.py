@@ -1,0 +1,108 @@
+"""What users wrote in Python, on its way to Spark's workers: known by its name, carried with all that it needs."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from operator import attrgetter
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from airflow_dataflow_provider.model.errors import SubmissionError
+from airflow_dataflow_provider.model.par_do import PerElement, Vectorised
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.pipeline import Pipeline
+
+_OURS = __name__.partition(".")[0]
+
+
+def check_named(pipeline: Pipeline) -> None:
+    """Refuse functions that cannot be told from others by their name.
+
+    A state goes on only with the definition that it was begun with. Two lambdas look the same there, so a changed one
+    would go on with another's results.
+
+    Raises:
+        SubmissionError: ``SUBMIT_PAR_DO``.
+    """
+    for grouping in pipeline.groupings:
+        for step in grouping.par_dos:
+            if isinstance(step, PerElement | Vectorised) and not _is_named(step.function):
+                raise SubmissionError(
+                    f"the function of {step!r} cannot be found by its name",
+                    why="a state must notice when another function takes its place, and two lambdas look the same",
+                    todo="define it with def at the top level of a module",
+                    code="SUBMIT_PAR_DO",
+                )
+
+
+def _is_named(function: Callable[..., Any]) -> bool:
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    name = getattr(function, "__qualname__", None)
+    if module is None or name is None:
+        return False
+    try:
+        return bool(attrgetter(name)(module) == function)
+    except AttributeError:
+        return False
+
+
+def carry(pipeline: Pipeline) -> None:
+    """Let the modules that users wrote travel with what of them a pipeline holds.
+
+    Spark's workers start elsewhere: they need not find the file that the pipeline was loaded from, nor what it imports
+    from beside itself. What is installed is found, and does not travel.
+    """
+    from pyspark import cloudpickle  # noqa: PLC0415 - the checks above need no Spark
+
+    roots = {sys.modules[name] for name in _modules_of(pipeline) if name in sys.modules}
+    folders = {folder for module in roots if (folder := _folder(module)) is not None}
+    for module in [*sys.modules.values()]:
+        file = _file(module)
+        beside = file is not None and any(folder in file.parents for folder in folders)
+        if (module in roots or beside) and _is_users(module):
+            cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+
+
+def _modules_of(value: object) -> Iterator[str]:
+    """The modules of whatever a definition is made of."""
+    if isinstance(value, tuple | list | frozenset | set):
+        for part in value:
+            yield from _modules_of(part)
+    elif isinstance(value, Mapping):
+        yield from _modules_of(tuple(value.values()))
+    elif callable(value) and hasattr(value, "__module__"):
+        yield str(value.__module__)
+    else:
+        yield type(value).__module__
+    if is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from _modules_of(getattr(value, field.name))
+
+
+def _is_users(module: ModuleType) -> bool:
+    """Whether a worker need not have it."""
+    if module.__name__.partition(".")[0] == _OURS:
+        return False
+    if module.__name__ == "__main__":
+        return True
+    file = _file(module)
+    installed = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    return file is not None and not any(folder in file.parents for folder in installed)
+
+
+def _folder(module: ModuleType) -> Path | None:
+    """Where what it imports from beside itself is: the folder of its topmost package, or its own."""
+    file = _file(module)
+    if file is None or not _is_users(module):
+        return None
+    return file.parents[module.__name__.count(".") + (file.name == "__init__.py")]
+
+
+def _file(module: ModuleType) -> Path | None:
+    name = getattr(module, "__file__", None)
+    return Path(name).resolve() if isinstance(name, str) else None
