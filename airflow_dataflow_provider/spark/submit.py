@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import threading
@@ -25,8 +26,9 @@ from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 from airflow_dataflow_provider.spark.frames import schema_bytes, schema_from_bytes
 from airflow_dataflow_provider.spark.kernel.kernel import Kernel
-from airflow_dataflow_provider.spark.reading import Schema, check_columns, column_types
+from airflow_dataflow_provider.spark.reading import Schema, check_columns, column_types, columns_of_elements
 from airflow_dataflow_provider.spark.source_files import first_file
+from airflow_dataflow_provider.spark.user_code import carry, check_named
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.progress.records import EpochRecord
 
+_log = logging.getLogger(__name__)
 _PARTITIONS_ON_A_CLUSTER = 8
 _LOCAL_MASTER = re.compile(r"local(?:\[(\d+|\*)(?:,\d+)?\])?")
 PARTITIONS_CONF = "dataflow.state.partitions"
@@ -90,6 +93,7 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
     pipeline, now = submission.pipeline, submission.now
     mode = submission.mode.resolve(pipeline.source.boundedness, has_interval=submission.interval is not None)
     check_plan(pipeline, submission.interval)
+    check_named(pipeline)
     submission.policies.check(pipeline, mode, has_interval=submission.interval is not None)
     if mode is not RuntimeMode.BATCH:
         for grouping in pipeline.groupings:
@@ -152,6 +156,7 @@ def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stoppin
     from airflow_dataflow_provider.spark.runner import Runner  # noqa: PLC0415
     from airflow_dataflow_provider.spark.session import spark_session  # noqa: PLC0415
 
+    carry(pipeline)
     panes = PaneWriter(store, standing.state_id, pipeline)
     panes.open(Kernel(pipeline.grouping, schema))
     spark = spark_session(f"dataflow-{pipeline.name}", master=submission.master, conf=spark_conf)
@@ -231,12 +236,20 @@ def _schema(pipeline: Pipeline, store: Store, *, needed: bool) -> Schema | None:
     if not isinstance(source, Files):  # the plan was checked before
         raise TypeError(source)
     file = first_file(source, needed=needed)
-    wanted = pipeline.input_columns()
     if store.exists(SCHEMA):
         stored = schema_from_bytes(store.read(SCHEMA))
+        wanted = pipeline.input_columns(tuple(stored))
         if {*wanted} <= stored.keys():
             return {name: stored[name] for name in wanted}
-    return None if file is None else check_columns(source, wanted, column_types(source, file), file)
+    if file is None:
+        return None
+    found = column_types(source, file)
+    carried = columns_of_elements(found)
+    wanted = pipeline.input_columns(carried)
+    left_out = sorted(found.keys() - {*carried, *wanted})
+    if left_out and pipeline.groupings[0].reads() is None:
+        _log.warning("%s reads all columns but %s, which the engine cannot carry", pipeline.name, ", ".join(left_out))
+    return check_columns(source, wanted, found, file)
 
 
 def _await_schema(
