@@ -156,8 +156,8 @@ def test_what_is_no_transcript_is_refused_with_its_code(read: Read, right: str, 
     ("text", "meant"),
     [
         ("12:05", "12:05"), ("no", "no"), ("on", "on"), ("2013-03-10", "2013-03-10"), ("0x10", "0x10"),
-        ("1_000", "1_000"), ("5", 5), ("-5", -5), ("2.5", 2.5), ("1e3", "1e3"), ("null", None), ("~", None), ("true", True),
-        ("[1,null]", [1, None]),
+        ("1_000", "1_000"), ("5", 5), ("-5", -5), ("2.5", 2.5), ("1e3", "1e3"), ("null", None), ("~", None),
+        ("true", True), ("[1,null]", [1, None]),
     ],
 )  # fmt: skip
 def test_a_value_is_what_it_looks_like(text: str, meant: object) -> None:
