@@ -34,9 +34,10 @@ format: $(READY) ## let ruff fix and format what it can
 crash: $(READY) ## kill -9 of the driver, ten times in a row
 	$(BIN)/python -m tests.crash.campaign
 
+bench: GROWS = $(if $(filter 0,$(GROWTH)),--no-growth,--growth)
+bench: NARROWED = $(and $(QUERY),--queries $(QUERY)) $(and $(KEYS),--keys $(KEYS)) $(and $(GROWTH),$(GROWS))
 bench: $(READY) ## measure against hand-written Spark; narrow it: QUERY=Q2 KEYS=1000 GROWTH=0
-	$(BIN)/python -m tests.benchmarks $(if $(QUERY),--queries $(QUERY)) $(if $(KEYS),--keys $(KEYS)) \
-		$(if $(GROWTH),$(if $(filter 0,$(GROWTH)),--no-growth,--growth))
+	$(BIN)/python -m tests.benchmarks $(strip $(NARROWED))
 
 lock: $(READY) ## choose every version anew, from what pyproject.toml allows
 	$(BIN)/uv pip compile --quiet --upgrade --extra dev --python-version 3.11 --no-header --no-annotate \

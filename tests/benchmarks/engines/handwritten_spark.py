@@ -11,7 +11,7 @@ import polars as pl
 from airflow_dataflow_provider.model.time import to_micros
 from tests.benchmarks.check import Answer, WrongAnswerError
 from tests.benchmarks.engines.engine import Engine
-from tests.benchmarks.engines.spark_session import EVENT_SCHEMA, session_for, settle_partitions
+from tests.benchmarks.engines.spark_session import EVENT_SCHEMA, session_for, settle
 from tests.benchmarks.generate import FILES_PER_BATCH, LONGEST_DELAY, Events
 from tests.benchmarks.queries import Aggregation, ForeachBatch, Query
 
@@ -27,8 +27,8 @@ class HandwrittenSpark(Engine):
     side, place = "baseline", "spark"
 
     def prepare(self, query: Query, events: Events, folder: Path) -> str:
-        """Find the best number of partitions."""
-        return settle_partitions(self.mode, query, events, lambda other, name: self.run(query, other, folder / name))
+        """Find the best settings."""
+        return settle(self.mode, query, events, lambda other, name: self.run(query, other, folder / name))
 
     def _stream(self, query: Query, events: Events) -> DataFrame:
         """The events, two files a batch."""

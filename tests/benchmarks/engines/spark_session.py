@@ -1,4 +1,4 @@
-"""The Spark that hand-written queries run on, and the number of partitions that suits each best."""
+"""The Spark that hand-written queries run on, and the settings that suit each best."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.spark.java import ensure_java
 from tests.benchmarks.engines.engine import MASTER
-from tests.benchmarks.engines.spark_settings import settings
+from tests.benchmarks.engines.spark_settings import settings as shared_settings
 from tests.benchmarks.generate import Events, generate
-from tests.benchmarks.queries import Query
+from tests.benchmarks.queries import Aggregation, Query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,19 +34,37 @@ _PARTITIONS = "spark.sql.shuffle.partitions"
 _TRIED = (2, 4, 8)
 _TRIED_FILES = 4
 
-_BEST: dict[tuple[str, str, str], int] = {}
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is chosen for a query.
+
+    Attributes:
+        partitions: shuffle partitions.
+        switched: whether the query's switch is on.
+    """
+
+    partitions: int = _TRIED[0]
+    switched: bool = False
+
+
+_BEST: dict[tuple[str, str, str], Settings] = {}
 """What was best in this process, by mode, query and workload."""
 
 
 def session_for(mode: str, query: Query, events: Events) -> SparkSession:
-    """The session, set to the number of shuffle partitions that is best for a query, as far as that is known."""
+    """The session, with the settings that are best for a query, as far as that is known."""
     spark = _session(events.folder.parent / "runs")
-    spark.conf.set(_PARTITIONS, _BEST.get((mode, query.name, events.workload.name), _TRIED[0]))
+    best = _BEST.get((mode, query.name, events.workload.name), Settings())
+    spark.conf.set(_PARTITIONS, best.partitions)
+    switch = _switch(query)
+    if switch is not None:
+        spark.conf.set(switch, "true" if best.switched else "false")
     return spark
 
 
-def settle_partitions(mode: str, query: Query, events: Events, run: Callable[[Events, Path], object]) -> str:
-    """Try numbers of shuffle partitions on a smaller input of the same kind, once warm; the fastest one stays.
+def settle(mode: str, query: Query, events: Events, run: Callable[[Events, Path], object]) -> str:
+    """Try settings on a smaller input of the same kind, once warm; the fastest ones stay.
 
     Args:
         mode: queries of the same mode share what was found.
@@ -60,16 +79,28 @@ def settle_partitions(mode: str, query: Query, events: Events, run: Callable[[Ev
     if key not in _BEST:
         rows = events.workload.rows * _TRIED_FILES // events.workload.files
         sample = generate(replace(events.workload, rows=rows, files=_TRIED_FILES), events.folder.parent)
-        seconds: dict[int, float] = {}
-        for attempt, number in enumerate((_TRIED[0], *_TRIED)):
-            # The first one is tried twice: its first time warms up.
-            _BEST[mode, query.name, sample.workload.name] = number
+        seconds: dict[Settings, float] = {}
+        attempts = count()
+
+        def attempt(settings: Settings) -> None:
+            _BEST[mode, query.name, sample.workload.name] = settings
             started = time.perf_counter()
-            run(sample, Path(f"try-{attempt}"))
-            seconds[number] = time.perf_counter() - started
+            run(sample, Path(f"try-{next(attempts)}"))
+            seconds[settings] = time.perf_counter() - started
+
+        # The first one is tried twice: its first time warms up.
+        for number in (_TRIED[0], *_TRIED):
+            attempt(Settings(number))
+        if _switch(query) is not None:
+            attempt(replace(min(seconds, key=seconds.__getitem__), switched=True))
         _BEST[key] = min(seconds, key=seconds.__getitem__)
     tried = ", ".join(map(str, _TRIED))
-    return f"{_BEST[key]} shuffle partitions, the best of {tried} on {_TRIED_FILES} files"
+    told = f"{_BEST[key].partitions} shuffle partitions, the best of {tried} on {_TRIED_FILES} files"
+    return f"{told}, with {_switch(query)}" if _BEST[key].switched else told
+
+
+def _switch(query: Query) -> str | None:
+    return query.spark_switch if isinstance(query, Aggregation) else None
 
 
 @cache
@@ -80,7 +111,7 @@ def _session(scratch: Path) -> SparkSession:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(MASTER).appName("hand-written")
-    for name, value in settings(scratch).items():
+    for name, value in shared_settings(scratch).items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")

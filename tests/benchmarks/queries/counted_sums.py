@@ -28,7 +28,7 @@ class CountedSums(ForeachBatch):
     A Spark user has the choice between a Python function a key (``applyInPandasWithState``, ``transformWithState``) and
     ``foreachBatch``: number the rows of each key with a window function, add up each hundred, and keep what is left in
     the table for the next batch. The second is taken, as the faster one. With 1,000 keys it took 3.0 s for two million
-    events, the first 4.5 s; with as many keys as events, 200,000 of each, the first took 210 s and the second 3 s.
+    events, the first 4.5 s; with as many keys as events, 200,000 of each, the first took 210 s and the second 4 s.
     """
 
     name = "Q5"

@@ -71,10 +71,12 @@ class Aggregation(Query):
     Attributes:
         output_modes: in which a user may run them.
         spark_window: their column that holds the window.
+        spark_switch: a setting that is off by default and may make them faster.
     """
 
     output_modes: ClassVar[tuple[str, ...]] = ("update", "append")
     spark_window: ClassVar[str] = "window"
+    spark_switch: ClassVar[str | None] = None
 
     @abstractmethod
     def spark(self, events: DataFrame) -> DataFrame:

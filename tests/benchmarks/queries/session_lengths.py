@@ -12,7 +12,7 @@ from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.triggers import AtWatermark, Repeat
 from airflow_dataflow_provider.model.windows import FixedWindows, SessionWindows
 from tests.benchmarks.queries.query import MINUTE, SECOND, Aggregation, source
-from tests.benchmarks.queries.sessions import GAP, sessions_polars, sessions_sql
+from tests.benchmarks.queries.sessions import GAP, MERGE_BEFORE_SHUFFLE, sessions_polars, sessions_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,6 +31,7 @@ class SessionLengths(Aggregation):
     values = ("sessions",)
     bursts = True
     output_modes = ("append",)
+    spark_switch = MERGE_BEFORE_SHUFFLE
 
     def pipeline(self, events: Events) -> Pipeline:
         return (

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.benchmarks.generate import Events
 
 GAP = 30 * SECOND
+MERGE_BEFORE_SHUFFLE = "spark.sql.streaming.sessionWindow.merge.sessions.in.local.partition"
 
 
 class SessionSums(Aggregation):
@@ -32,6 +33,7 @@ class SessionSums(Aggregation):
     bursts = True
     output_modes = ("append",)
     spark_window = "session_window"
+    spark_switch = MERGE_BEFORE_SHUFFLE
 
     def pipeline(self, events: Events) -> Pipeline:
         return (
