@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -171,3 +172,9 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataflowError) as caught:
         Transcript.read(path)
     assert str(path) in caught.value.__notes__[0]
+
+
+def test_the_example_of_the_documentation_holds(read: Read) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "transcripts.md").read_text()
+    [example] = re.findall(r"^```yaml\n(.+?)^```", page, re.MULTILINE | re.DOTALL)
+    read(example).check()
