@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,10 +33,23 @@ class ExpectedPane:
     completeness: float | None = None
     processing_time: Micros | None = None
 
-    def differences(self, actual: Pane) -> list[str]:
-        """The names of the fields, window and key aside, in which a pane is not as expected."""
+    def differences(self, actual: Pane, relative: float = 0.0) -> list[str]:
+        """The names of the aggregates and fields, window and key aside, in which a pane is not as expected.
+
+        Args:
+            actual: the pane.
+            relative: how far apart floats may be, as a share of the greater one.
+        """
+        names = dict.fromkeys([*self.values, *actual.values])
+        # What only one of them has is different, even where the other has a null.
+        others = [
+            name
+            for name in names
+            if (name not in self.values or name not in actual.values)
+            or not _agree(self.values[name], actual.values[name], relative)
+        ]
         said = (name for name in _OPEN_FIELDS if getattr(self, name) is not None)
-        return [name for name in ("values", *said) if getattr(self, name) != getattr(actual, name)]
+        return others + [name for name in said if getattr(self, name) != getattr(actual, name)]
 
 
 def pane(
@@ -71,7 +85,7 @@ def pane(
         watermark: ``W_100`` at firing.
         completeness: the share that the watermark curve claimed at firing, 0 to 1.
         processing_time: when it fired.
-        **values: every aggregate by its output name.
+        **values: every aggregate by its output name; ``pytest.approx(2.5)`` matches what is close.
     """
     return ExpectedPane(
         key=key if isinstance(key, tuple) else (key,),
@@ -96,20 +110,34 @@ def canonical_order(pane: Pane | ExpectedPane) -> tuple[Any, ...]:
     return pane.window.end, pane.window.start, key, index, pane.is_retraction
 
 
-def assert_panes(actual: Iterable[Pane], expected: Iterable[Pane | ExpectedPane]) -> None:
+def assert_panes(
+    actual: Iterable[Pane],
+    expected: Iterable[Pane | ExpectedPane],
+    *,
+    relative: float = 0.0,
+    in_order: bool = False,
+) -> None:
     """Check that exactly the expected panes were published, in whatever order among windows and keys.
 
     Where expected panes of one window leave their index open, they are expected in the order in which they are written.
+
+    Args:
+        actual: the panes that were published.
+        expected: the panes that should have been.
+        relative: how far apart floats may be, as a share of the greater one: engines add up in another order.
+        in_order: the panes and retractions of each key are expected in the order in which they are written, whatever
+            their windows.
 
     Raises:
         AssertionError: with a table of what is missing, unexpected and different.
     """
     __tracebackhide__ = True
+    actual, expected = list(actual), list(expected)
     rows: list[tuple[str, Pane | ExpectedPane]] = []
     agreed = 0
-    for wanted, got in _pairs(actual, expected):
+    for wanted, got in _pairs(actual, expected, relative):
         if wanted is not None and got is not None:
-            if different := wanted.differences(got):
+            if different := wanted.differences(got, relative):
                 rows += [("expected", wanted), (f"came, with other {', '.join(different)}", got)]
             else:
                 agreed += 1
@@ -118,13 +146,19 @@ def assert_panes(actual: Iterable[Pane], expected: Iterable[Pane | ExpectedPane]
         elif got is not None:
             rows.append(("unexpected", got))
     if rows:
-        raise AssertionError(f"the panes are not as expected ({agreed} are)\n{table(rows)}")
+        raise AssertionError(
+            f"the panes are not as expected ({agreed} {'is' if agreed == 1 else 'are'})\n{table(rows)}"
+        )
+    if in_order:
+        _check_order(actual, expected)
 
 
 def table(rows: Sequence[tuple[str, Pane | ExpectedPane]]) -> str:
     """Panes as aligned text, each with a remark before it."""
     head = ("", "key", "window", "values", "timing", "index", "first/last", "watermark", "completeness", "fired at")
-    cells = [head, *((remark, *_cells(pane)) for remark, pane in rows)]
+    columns = zip(head, *((remark, *_cells(pane)) for remark, pane in rows), strict=True)
+    # A column in which nothing is said only makes the lines longer.
+    cells = list(zip(*(column for column in columns if any(column[1:])), strict=True))
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in cells)
 
@@ -152,10 +186,35 @@ def _as_expected(pane: Pane | ExpectedPane) -> ExpectedPane:
     return ExpectedPane(pane.key, pane.window, pane.values, pane.is_retraction, **said)
 
 
+def _agree(wanted: object, got: object, relative: float) -> bool:
+    """Whether a value is as expected; a NaN is as good as another."""
+    match wanted, got:
+        case float(), float():
+            return math.isclose(wanted, got, rel_tol=relative) or (math.isnan(wanted) and math.isnan(got))
+        case (list() | tuple(), list() | tuple()):
+            return len(wanted) == len(got) and all(map(_agree, wanted, got, [relative] * len(got)))
+        case _:
+            return bool(wanted == got)
+
+
+def _check_order(actual: Sequence[Pane], expected: Sequence[Pane | ExpectedPane]) -> None:
+    """Show the first key whose panes came in another order than they were written."""
+    __tracebackhide__ = True
+    for key in dict.fromkeys(pane.key for pane in actual):
+        came, wanted = ([pane for pane in panes if pane.key == key] for panes in (actual, expected))
+        if list(map(_place, came)) != list(map(_place, wanted)):
+            rows = [("came", pane) for pane in came] + [("expected", pane) for pane in wanted]
+            raise AssertionError(f"the panes of {key!r} came in another order\n{table(rows)}")
+
+
+def _place(pane: Pane | ExpectedPane) -> tuple[Window, bool]:
+    return pane.window, pane.is_retraction
+
+
 _Pair = tuple[ExpectedPane | None, Pane | None]
 
 
-def _pairs(actual: Iterable[Pane], expected: Iterable[Pane | ExpectedPane]) -> Iterator[_Pair]:
+def _pairs(actual: Iterable[Pane], expected: Iterable[Pane | ExpectedPane], relative: float) -> Iterator[_Pair]:
     """Every expected and every actual pane once, beside the one that it should be compared with, if there is one."""
     came: defaultdict[tuple[Key, Window, bool], list[Pane]] = defaultdict(list)
     wanted: defaultdict[tuple[Key, Window, bool], list[ExpectedPane]] = defaultdict(list)
@@ -168,15 +227,17 @@ def _pairs(actual: Iterable[Pane], expected: Iterable[Pane | ExpectedPane]) -> I
         of_window = wanted[place]
         if all(want.index is not None for want in of_window):
             of_window.sort(key=canonical_order)
-        same_number = len(of_window) == len(came[place])
-        yield from (zip if same_number else _aligned)(of_window, came[place])
+        if len(of_window) == len(came[place]):
+            yield from zip(of_window, came[place], strict=True)
+        else:
+            yield from _aligned(of_window, came[place], relative)
 
 
-def _aligned(wanted: Sequence[ExpectedPane], came: Sequence[Pane]) -> Iterator[_Pair]:
+def _aligned(wanted: Sequence[ExpectedPane], came: Sequence[Pane], relative: float) -> Iterator[_Pair]:
     """Where there are too many or too few: first those that agree, so that the others stand out."""
     left, unmet = list(came), []
     for want in wanted:
-        found = next((got for got in left if not want.differences(got)), None)
+        found = next((got for got in left if not want.differences(got, relative)), None)
         if found is None:
             unmet.append(want)
         else:

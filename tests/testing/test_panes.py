@@ -16,8 +16,10 @@ from airflow_dataflow_provider.reference.interpreter import Epoch, interpret
 from airflow_dataflow_provider.testing.panes import ExpectedPane, assert_panes, canonical_order, pane
 from airflow_dataflow_provider.testing.strategies import cases
 from airflow_dataflow_provider.testing.times import moment
+from tests.reference.ten_points import FIGURES as ALL_FIGURES
 from tests.reference.ten_points import as_a_stream, summing
 
+FIGURES = {figure.number: figure for figure in ALL_FIGURES}
 PANES = as_a_stream(summing(FixedWindows("2m"), refinement=ACCUMULATING_AND_RETRACTING)).run()
 EXPECTED = [
     pane("k", "12:00", "12:02", total=5),
@@ -160,3 +162,67 @@ def test_the_canonical_order_is_by_window_key_and_index_with_nulls_first_and_a_p
     ]
     backwards = ordered[::-1]
     assert sorted(backwards, key=canonical_order) == ordered
+
+
+AMOUNTS = [replace(PANES[0], values={"total": 0.1 + 0.2, "parts": [0.1 + 0.2, 1.0], "rows": 2})]
+
+
+def test_a_complaint_names_the_values_that_differ() -> None:
+    [_, _, expected, came] = complaint(AMOUNTS, [pane("k", "12:00", "12:02", total=0.1 + 0.2, parts=[], more=None)])
+    assert expected.endswith("+ total=0.30000000000000004, parts=[], more=None")
+    assert came.startswith("came, with other parts, more, rows ")
+
+
+def test_a_value_may_be_expected_to_be_about_right() -> None:
+    about = pane("k", "12:00", "12:02", total=pytest.approx(0.3), parts=pytest.approx([0.3, 1]), rows=2)
+    assert_panes(AMOUNTS, [about])
+    [_, _, expected, came] = complaint(AMOUNTS, [replace(about, values={**about.values, "total": pytest.approx(0.4)})])
+    assert "total=0.4 ± 4.0e-07" in expected
+    assert came.startswith("came, with other total ")
+
+
+def test_floats_may_differ_by_a_share_of_their_size_and_nothing_else_may() -> None:
+    wanted = pane("k", "12:00", "12:02", total=0.3, parts=[0.3, 1.0], rows=2)
+    assert_panes(AMOUNTS, [wanted], relative=1e-15)
+    complaint(AMOUNTS, [wanted])
+    for other in ({"total": 0.31}, {"parts": [0.3]}, {"parts": [0.3, 1.1]}, {"rows": 3}):
+        with pytest.raises(AssertionError):
+            assert_panes(AMOUNTS, [replace(wanted, values={**wanted.values, **other})], relative=1e-2)
+
+
+def test_no_number_is_no_number() -> None:
+    nothing = [replace(PANES[0], values={"total": float("nan")})]
+    assert_panes(nothing, [pane("k", "12:00", "12:02", total=float("nan"))])
+    complaint(nothing, [pane("k", "12:00", "12:02", total=0.0)])
+    complaint(nothing, [pane("k", "12:00", "12:02", total=None)])
+
+
+def test_a_null_is_not_a_value_that_is_missing() -> None:
+    complaint([replace(PANES[0], values={"total": None})], [pane("k", "12:00", "12:02")])
+
+
+def test_a_column_in_which_nothing_is_said_is_left_out() -> None:
+    assert complaint([], [pane("k", "12:00", "12:02", total=1)])[1] == "key window values"
+
+
+def test_the_order_across_windows_is_checked_where_it_is_asked_for() -> None:
+    merged = FIGURES[14].stream.run()
+    assert_panes(merged, FIGURES[14].panes, in_order=True)
+    taken_back_too_late = sorted(merged, key=lambda came: came.is_retraction)
+    assert_panes(taken_back_too_late, FIGURES[14].panes)
+    with pytest.raises(AssertionError, match="the panes of \\('k',\\) came in another order"):
+        assert_panes(taken_back_too_late, FIGURES[14].panes, in_order=True)
+
+
+def test_the_order_among_keys_is_nobodys() -> None:
+    one_after_the_other = [replace(got, key=(key,)) for key in "ab" for got in PANES]
+    in_turns = [replace(got, key=(key,)) for got in PANES for key in "ba"]
+    assert_panes(in_turns, one_after_the_other, in_order=True)
+
+
+def test_a_retraction_that_is_missing_after_a_merge_stands_out() -> None:
+    merged = FIGURES[14].stream.run()
+    gone = next(number for number, came in enumerate(merged) if came.is_retraction)
+    [summary, _, missing] = complaint(merged[:gone] + merged[gone + 1 :], FIGURES[14].panes)
+    assert summary == f"the panes are not as expected ({len(merged) - 1} are)"
+    assert missing.startswith("missing 'k' [2013-01-01T12:02:24Z, 2013-01-01T12:03:24Z) - total=7")
