@@ -67,16 +67,22 @@ class Gathered(Aggregate):
 
     def pair(self, suffix: str) -> Sequence[pl.Expr]:
         """The entries of both."""
-        other = pl.col(self.fields[0].name + suffix)
-        return [self._normal(pl.concat_list(*(column.fill_null([]) for column in (self._column, other))))]
+        sides = pl.struct(self._column.alias("left"), pl.col(self.fields[0].name + suffix).alias("right"))
+        return [sides.map_batches(self._paired, return_dtype=self.fields[0].dtype, is_elementwise=True)]
+
+    def _paired(self, sides: pl.Series) -> pl.Series:
+        # Flat at once: polars puts lists together row by row.
+        halves = [Ragged.of(sides.struct.field(side)).entries() for side in ("left", "right")]
+        return self._lists(pl.concat(halves), len(sides))
 
     def _normal(self, lists: pl.Expr) -> pl.Expr:
         return lists.map_batches(self._normalised, return_dtype=self.fields[0].dtype, is_elementwise=True)
 
     def _normalised(self, lists: pl.Series) -> pl.Series:
-        ragged = Ragged.of(lists)
-        entries = self.normalise(ragged.entries()).select(ROW, *self.types)
-        return from_entries(entries, len(lists)).to_lists(self.fields[0].dtype)
+        return self._lists(Ragged.of(lists).entries(), len(lists))
+
+    def _lists(self, entries: pl.DataFrame, rows: int) -> pl.Series:
+        return from_entries(self.normalise(entries).select(ROW, *self.types), rows).to_lists(self.fields[0].dtype)
 
     def result(self) -> pl.Expr:
         """What is read of it."""
