@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.benchmarks.__main__ import main
 from tests.benchmarks.check import Answer, WrongAnswerError, compare, write_truth
-from tests.benchmarks.engines import ENGINES, DuckDB, Engine, Ours, Polars, SparkAggregation, SparkForeachBatch
-from tests.benchmarks.engines.handwritten_spark import HandwrittenSpark
-from tests.benchmarks.engines.ours import state_of
+from tests.benchmarks.engines import ENGINES, DuckDB, Engine, Polars
 from tests.benchmarks.generate import LONGEST_DELAY, Events, Workload, generate
 from tests.benchmarks.measure import Meter
 from tests.benchmarks.places import Here
@@ -26,15 +23,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 QUERY = QUERIES["Q1"]
-NOT_YET = {
-    "Q2": "the engine has no sessions yet",
-    "Q3": "the engine has neither composed triggers nor retractions yet",
-    "Q4": "the engine has no sliding windows yet",
-    "Q5": "the engine has no triggers on elements yet",
-    "Q6": "the engine has no combiners of the user's own yet",
-    "Q7": "the engine has one grouping only yet",
-}
-"""Queries that ours is not asked in these tests, with the reason."""
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +34,6 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> Events:
 def truth(events: Events, tmp_path: Path) -> Path:
     write_truth(QUERY, events, tmp_path / "truth.parquet")
     return tmp_path / "truth.parquet"
-
-
-def asked(query: Query, folder: Path) -> Events:
-    return generate(Workload(rows=20_000, keys=50, files=4, bursts=query.bursts), folder / "events")
 
 
 def here(log: Path) -> Here:
@@ -131,71 +115,6 @@ def test_all_engines_give_the_same_answer_and_the_figures_have_their_shape(
     assert "shuffle partitions, the best of 2, 4, 8" in told
     assert "panes published in this time" in told
     assert list((tmp_path / "bench" / "runs").glob("0*")) == []
-
-
-@pytest.mark.parametrize("name", sorted(QUERIES))
-def test_duckdb_and_polars_give_the_same_answer_to_every_query(name: str, tmp_path: Path) -> None:
-    query = QUERIES[name]
-    events = asked(query, tmp_path)
-    assert write_truth(query, events, tmp_path / "truth.parquet") > 20
-    Polars().run(query, events, tmp_path)
-    assert compare(query, "polars", Polars().answer(query, events, tmp_path), tmp_path / "truth.parquet") == 0
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize(
-    ("name", "engine"),
-    [
-        pytest.param("Q2", SparkAggregation("append"), id="Q2"),
-        pytest.param("Q3", SparkAggregation("update"), id="Q3"),
-        pytest.param("Q4", SparkAggregation("append"), id="Q4"),
-        pytest.param("Q5", SparkForeachBatch(), id="Q5"),
-        pytest.param("Q6", SparkAggregation("append"), id="Q6"),
-        pytest.param("Q7", SparkAggregation("append"), id="Q7"),
-    ],
-)
-def test_hand_written_spark_gives_the_right_answer(
-    name: str, engine: HandwrittenSpark, spark: SparkSession, tmp_path: Path
-) -> None:
-    query = QUERIES[name]
-    assert engine.answers(query)
-    events = asked(query, tmp_path)
-    write_truth(query, events, tmp_path / "truth.parquet")
-    answer = engine.rehearse(query, events, tmp_path)
-    if answer is None:
-        engine.run(query, events, tmp_path)
-        answer = engine.answer(query, events, tmp_path)
-    assert answer is not None
-    owed = pl.scan_parquet(tmp_path / "truth.parquet").select(pl.len()).collect().item()
-    assert compare(query, engine.name, answer, tmp_path / "truth.parquet") < owed
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.skip(reason=NOT_YET[name])] if name in NOT_YET else [])
-        for name in sorted(QUERIES.keys() - {"Q1"})
-    ],
-)
-def test_ours_gives_the_right_answer(name: str, spark: SparkSession, tmp_path: Path) -> None:
-    query = QUERIES[name]
-    events = asked(query, tmp_path)
-    write_truth(query, events, tmp_path / "truth.parquet")
-    Ours().run(query, events, tmp_path)
-    answer = Ours().answer(query, events, tmp_path)
-    assert compare(query, "ours", answer, tmp_path / "truth.parquet") == 0
-    assert answer.state is not None
-    assert answer.state.open_windows > 0
-    assert answer.state.stands > 0
-    if name == "Q3":
-        panes = PaneLogReader(state_of(tmp_path)).panes()
-        assert {*panes["pane_timing"]} == {"EARLY", "ON_TIME", "LATE"}
-        assert panes["pane_is_retraction"].any()
-
-
-def test_what_is_not_measured_yet_is_known() -> None:
-    assert NOT_YET.keys() <= QUERIES.keys()
 
 
 def test_a_wrong_answer_fails_the_run_and_leaves_no_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
