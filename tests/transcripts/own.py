@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_dataflow_provider import Trigger, Window, WindowStrategy
+from airflow_dataflow_provider.model.combiners import VectorisedCombiner
 from airflow_dataflow_provider.model.elements import Element, Key
 from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.model.triggers import Situation
@@ -80,6 +81,24 @@ class AtAlternation(Trigger):
         return (self.column,)
 
 
+@dataclass(frozen=True)
+class Span(VectorisedCombiner):
+    """The distance between the least and the greatest value."""
+
+    column: str
+
+    def lift(self) -> dict[str, Any]:
+        import polars as pl
+
+        return {"low": pl.col(self.column), "high": pl.col(self.column)}
+
+    def fold(self, accumulators: Mapping[str, Any]) -> dict[str, Any]:
+        return {"low": accumulators["low"].min(), "high": accumulators["high"].max()}
+
+    def result(self, accumulators: Mapping[str, Any]) -> Any:
+        return accumulators["high"] - accumulators["low"]
+
+
 def prefixes(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The paper's example: an element for each prefix of its key."""
     for length in range(1, len(row["key"]) + 1):
@@ -120,7 +139,7 @@ def under_five_seconds(frame: Any) -> Any:
 NAMES: dict[str, Any] = {
     each.__name__: each
     for each in (
-        ValidityWindows, Subscriptions, AtAlternation, prefixes, words, sold, an_hour_earlier, doubled,
+        ValidityWindows, Subscriptions, AtAlternation, Span, prefixes, words, sold, an_hour_earlier, doubled,
         under_five_seconds,
     )
 }  # fmt: skip

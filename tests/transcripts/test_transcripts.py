@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from airflow_dataflow_provider.testing.expressions import evaluator
 from airflow_dataflow_provider.testing.transcript import Scene, Transcript
 from tests.spark.in_process import InProcess
-from tests.transcripts import own
+from tests.transcripts.files import NEEDS_SPARK, ON_SPARK, RUN, TRANSCRIPTS
 
-FOLDER = Path(__file__).parent
-TRANSCRIPTS = {
-    str(path.relative_to(FOLDER).with_suffix("")): Transcript.read(path, own.NAMES)
-    for path in sorted(FOLDER.rglob("*.yaml"))
-}
-RUN = {name: transcript for name, transcript in TRANSCRIPTS.items() if transcript.refused is None}
-ON_SPARK = [(name, engine) for name, transcript in RUN.items() for engine in transcript.engines]
-EVERYWHERE = [
-    (name, engine)
-    for name, transcript in RUN.items()
-    for engine in ("spark-batch", "spark-micro-batch", "spark-streaming")
-    if engine != "spark-batch" or transcript.batch is not None
-]
-
-NEEDS_SPARK = {name for name, transcript in RUN.items() if evaluator(transcript.pipeline()) is not None}
-"""Only Spark knows what its expressions mean."""
 DISPUTED = {
     "windows/own_validity_late": "a window that another one cut is not taken back while it gets no element of its own",
     "windows/own_validity_early": "the same: an epoch that only cuts a window brings nothing new to it",
@@ -73,7 +55,10 @@ def _on_the_kernel(transcript: Transcript, scenes: tuple[Scene, ...]) -> None:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize(("name", "engine"), ON_SPARK, ids=lambda part: part)
+@pytest.mark.parametrize(
+    ("name", "engine"),
+    [pytest.param(name, mode, id=f"{name}-{mode}") for name, mode in ON_SPARK if name not in DISPUTED],
+)
 def test_a_transcript_holds_on_spark(name: str, engine: str) -> None:
     RUN[name].check(engine)
 
