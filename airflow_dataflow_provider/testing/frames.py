@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.model.elements import Pane, PaneTiming
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_micros
-from airflow_dataflow_provider.model.windows import GLOBAL_WINDOW, Window
+from airflow_dataflow_provider.model.windows import Window
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,11 +25,7 @@ def _pane(row: dict[str, Any], grouping: Grouping) -> Pane:
     everything_claimed = row["completeness"] == 1.0
     return Pane(
         key=tuple(row[column] for column in grouping.key),
-        window=(
-            GLOBAL_WINDOW
-            if row["window_end"] is None
-            else Window(to_micros(row["window_start"]), to_micros(row["window_end"]))
-        ),
+        window=Window(_micros(row["window_start"], MIN_TIME), _micros(row["window_end"], MAX_TIME)),
         values={name: row[name] for name in grouping.combiners},
         timing=PaneTiming(row["pane_timing"]),
         index=row["pane_index"],

@@ -6,6 +6,7 @@ folder of their own, which Spark watches as it would watch any other.
 
 from __future__ import annotations
 
+import datetime as dt
 import tempfile
 import threading
 import time
@@ -21,9 +22,9 @@ from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.sources import Files
-from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, to_micros
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_micros
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
-from airflow_dataflow_provider.model.windows import GLOBAL_WINDOW, Window
+from airflow_dataflow_provider.model.windows import Window
 from airflow_dataflow_provider.reference.interpreter import Counts, Epoch, ExpiredElement, Outcome
 from airflow_dataflow_provider.testing.frames import panes_of
 
@@ -196,14 +197,14 @@ def _expired(row: dict[str, Any]) -> ExpiredElement:
     event_time, arrival_time = to_micros(row["_event_time"]), to_micros(row["_arrival_time"])
     return ExpiredElement(
         element=Element({name: row[name] for name in row if not name.startswith("_")}, event_time, arrival_time),
-        window=(
-            GLOBAL_WINDOW
-            if row["_window_end"] is None
-            else Window(to_micros(row["_window_start"]), to_micros(row["_window_end"]))
-        ),
-        watermark=MAX_TIME if row["_watermark"] is None else to_micros(row["_watermark"]),
+        window=Window(_micros(row["_window_start"], MIN_TIME), _micros(row["_window_end"], MAX_TIME)),
+        watermark=_micros(row["_watermark"], MAX_TIME),
         delay=arrival_time - event_time,
     )
+
+
+def _micros(moment: dt.datetime | None, otherwise: Micros) -> Micros:
+    return otherwise if moment is None else to_micros(moment)
 
 
 @contextmanager
@@ -215,9 +216,9 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
     from airflow_dataflow_provider.progress.store import Store
     from airflow_dataflow_provider.progress.wall import wall_clock
     from airflow_dataflow_provider.spark.epochs import Run
-    from airflow_dataflow_provider.spark.kernel.kernel import Kernel
     from airflow_dataflow_provider.spark.pane_writer import PaneWriter
     from airflow_dataflow_provider.spark.reading import check_columns
+    from airflow_dataflow_provider.spark.stages import Stages
 
     with tempfile.TemporaryDirectory(prefix="test-stream-") as name:
         folder = Path(name)
@@ -235,7 +236,8 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
         )  # fmt: skip
         stage = _Stage(folder, local, frame, epochs[0].clock)
         panes = PaneWriter(store, standing.state_id, local)
-        panes.open(Kernel(local.grouping, schema))
+        stages = Stages.of(local, schema, local_spark())
+        panes.open(stages.last)
 
         def committed(record: EpochRecord) -> None:
             stage.rows_read += record.rows.read
@@ -249,7 +251,7 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
             ownership=Ownership.claim(store, mode=mode, run_id="test", now=now),
             log=EpochLog(store),
             panes=panes,
-            schema=schema,
+            stages=stages,
             mode=mode,
             run_id="test",
             now=lambda: stage.clock.processing_time,

@@ -109,7 +109,7 @@ def say(site: Path, tmp_path: Path) -> Say:
         environment |= {"PYTHONPATH": str(site), "SITE": str(site)}
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-s", *options],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+            cwd=tmp_path, env=environment | {"COLUMNS": "300"}, capture_output=True, text=True, check=False,
         )  # fmt: skip
         return done.returncode, done.stdout + done.stderr
 
@@ -121,6 +121,22 @@ def test_a_users_tests_run_on_the_reference_without_spark(say: Say) -> None:
     assert status == 0, said
     assert "test_a_stream[reference] PASSED" in said
     assert "SPARK never" in said
+
+
+def test_the_first_test_of_the_documentation_passes_and_its_complaint_is_the_documented_one(
+    say: Say, tmp_path: Path
+) -> None:
+    text = (ROOT / "docs" / "testing.md").read_text()
+    [test, *_] = re.findall(r"```python\n(.+?)```", text, re.DOTALL)
+    [complaint, *_] = re.findall(r"```\n(the panes .+?)```", text, re.DOTALL)
+    (tmp_path / "departures.py").write_text((ROOT / "dags_examples" / "departures.py").read_text())
+    (tmp_path / "test_departures.py").write_text(test)
+    status, said = say("test_departures.py")
+    assert status == 0, said
+    (tmp_path / "test_departures.py").write_text(test.replace("mean_delay=10.0", "mean_delay=9.0"))
+    _, said = say("test_departures.py")
+    for line in complaint.splitlines():
+        assert re.search(rf"^E +(AssertionError: )?{re.escape(line)}", said, re.MULTILINE), said
 
 
 def test_an_unknown_engine_is_refused_with_those_that_there_are(say: Say) -> None:
