@@ -11,6 +11,7 @@ from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, to_micros
 from airflow_dataflow_provider.model.watermarks import DEFAULT_PERCENTILES, WatermarkCurve
+from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.records import EpochPlan, EpochRecord, Prepared, RowCounts
 from tests.progress.samples import NOON, interval_record, plan, record
 
@@ -20,6 +21,9 @@ _curves = st.lists(_times, min_size=len(DEFAULT_PERCENTILES), max_size=len(DEFAU
     lambda times: WatermarkCurve(tuple(zip(DEFAULT_PERCENTILES, sorted(times, reverse=True), strict=True)))
 )
 _counts = st.integers(0, 2**40)
+_left_out = st.builds(
+    lambda files: LeftOut(tuple(files), of=2**60), st.lists(st.tuples(st.text(), st.integers(1, 2**40)), min_size=1)
+)
 _rows = st.builds(RowCounts, _counts, _counts, _counts, _counts)
 _details = st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.booleans()))
 
@@ -43,11 +47,12 @@ def test_a_prepared_result_is_read_back_exactly(details: Any) -> None:
 @given(
     st.fixed_dictionaries(
         {
-            "clock": st.builds(Clock, _moments, _curves),
+            "clock": st.builds(Clock, _moments, _curves, timers_until=st.none() | _moments),
             "published": _curves,
             "rows": _rows,
             "frontier": st.none() | _moments,
             "backlog": st.none() | _counts,
+            "left_out": st.none() | _left_out,
             "claimable": st.floats(0, 100),
         }
     )
