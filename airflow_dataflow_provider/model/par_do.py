@@ -13,7 +13,7 @@ from __future__ import annotations
 import datetime as dt
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
@@ -146,7 +146,7 @@ class PerElement(ParDo):
     """
 
     function: Callable[[Row], Row | Iterable[Row] | None]
-    makes: Mapping[str, type]
+    makes: Mapping[str, type] = field(hash=False)
     reads: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:

@@ -13,16 +13,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.combiners import Accumulator
 from airflow_dataflow_provider.model.elements import Element, Key, Pane
 from airflow_dataflow_provider.model.grouping import EARLIEST, END_OF_WINDOW, Grouping, earliest_output
+from airflow_dataflow_provider.model.hashing import key_hash
+from airflow_dataflow_provider.model.hold import Hold
 from airflow_dataflow_provider.model.proofs import retracts
 from airflow_dataflow_provider.model.refinement import DISCARDING
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_datetime
-from airflow_dataflow_provider.model.watermarks import WatermarkCurve
+from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
 from airflow_dataflow_provider.model.windows import Window
 from airflow_dataflow_provider.reference.epoch import Epoch, ExpiredElement
 from airflow_dataflow_provider.reference.open_window import OpenWindow, retraction, timing
@@ -50,8 +51,8 @@ class Stage:
         self._combiners = {name: each.retractable() if takes_back else each for name, each in combiners}
         self._percentiles = grouping.trigger.percentiles() | {100.0}
         self._windows: defaultdict[Key, dict[Window, OpenWindow]] = defaultdict(dict)
-        self._held = self._held_before = WatermarkCurve.flat(MIN_TIME)
-        self._held_horizon = self._held_horizon_before = MIN_TIME
+        self._hold = Hold()
+        self._arriving = self._hold.arriving(Clock(0, NOTHING_KNOWN))
         self.expired: list[ExpiredElement] = []
         self.late = 0
 
@@ -60,7 +61,7 @@ class Stage:
     def epoch(self, epoch: Epoch) -> list[Pane]:
         """Every pane of the epoch, in the order of publication."""
         placed = [placed for element in epoch.elements for placed in self._placed(element)]
-        arriving = epoch if self._before is None else self._before.still_held(epoch.clock)
+        arriving = epoch if self._before is None else self._before.still_held()
         panes: list[Pane] = []
         if self.grouping.trigger.looks_at_elements and placed:
             panes += self._boundary(arriving)
@@ -232,30 +233,22 @@ class Stage:
     # The next grouping
 
     def next_epoch(self, epoch: Epoch, panes: Sequence[Pane]) -> Epoch:
-        """The epoch of the grouping after this one: this one's panes, under a clock that waits for its open windows.
+        """The epoch of the grouping after this one: this one's panes, under a clock that waits for its open windows."""
+        self._arriving = self._hold.arriving(epoch.clock)
+        states = [state for of_key in self._windows.values() for state in of_key.values()]
+        waiting: dict[float, Micros] = {}
+        for percentile, mark in epoch.clock.watermarks:
+            times = [self._output_time(state) for state in states if state.fresh or mark < state.window.end]
+            if times:
+                waiting[percentile] = min(times)
+        earliest = min([earliest_output(self.grouping, epoch.horizon), *map(self._earliest_output_time, states)])
+        self._hold, clock, horizon = self._hold.after(epoch.clock, epoch.horizon, waiting=waiting, earliest=earliest)
+        return Epoch(clock, map(self._element, sorted(panes, key=_order)), horizon)
 
-        A watermark is held back to the earliest result that a window can still have: of those that it has not
-        completed, and of those that have something unpublished. Windows of the next grouping do not expire while any
-        window here is open, or could open for an element that is not too late: nothing is late only because of the
-        grouping before.
-        """
-        self._held_before, self._held_horizon_before = self._held, min(self._held_horizon, self._held.at(100))
-        clock, states = epoch.clock, [state for of_key in self._windows.values() for state in of_key.values()]
-        points: list[tuple[float, Micros]] = []
-        for percentile, mark in clock.watermarks:
-            waiting = [self._output_time(state) for state in states if state.fresh or mark < state.window.end]
-            points.append((percentile, min([mark, *waiting])))
-        curve = WatermarkCurve(tuple(points)).raised_to(self._held)
-        border = earliest_output(self.grouping, epoch.horizon)
-        self._held_horizon = max(self._held_horizon, min([border, *map(self._earliest_output_time, states)]))
-        if epoch.horizon == clock.watermark:
-            self._held = curve
-        held = replace(clock, watermarks=curve)
-        return Epoch(held, map(self._element, panes), min(self._held_horizon, curve.at(100)))
-
-    def still_held(self, clock: Clock) -> Epoch:
-        """How the next grouping's watermarks stood until this epoch's results were in; processing time has moved on."""
-        return Epoch(replace(clock, watermarks=self._held_before), horizon=self._held_horizon_before)
+    def still_held(self) -> Epoch:
+        """The next grouping's clock until this epoch's results were in."""
+        clock, horizon = self._arriving
+        return Epoch(clock, horizon=horizon)
 
     def _earliest_output_time(self, state: OpenWindow) -> Micros:
         """The least output time that the window can come to have."""
@@ -276,3 +269,9 @@ class Stage:
         for name, time in (("window_start", pane.window.start), ("window_end", pane.window.end)):
             row[name] = to_datetime(time) if MIN_TIME < time < MAX_TIME else None
         return Element(row, pane.timestamp, pane.processing_time, is_retraction=pane.is_retraction)
+
+
+def _order(pane: Pane) -> tuple[int, int, int, int, bool]:
+    """The order in which the next grouping takes the results of an epoch; every engine can say it of each pane."""
+    start = pane.window.start if pane.window.start > MIN_TIME else -(2**63)
+    return pane.timestamp, start, key_hash(pane.key), pane.index, pane.is_retraction

@@ -24,7 +24,8 @@ from airflow_dataflow_provider.progress.records import EpochKind, EpochPlan, Epo
 from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.spark.delays import Observation
 from airflow_dataflow_provider.spark.frames import from_blob
-from airflow_dataflow_provider.spark.map_side import EXPIRED_FOLDER, REJECTED_FOLDER, MapSide, Report
+from airflow_dataflow_provider.spark.job import EpochJob, StageState
+from airflow_dataflow_provider.spark.map_side import EXPIRED_FOLDER, REJECTED_FOLDER, Report
 from airflow_dataflow_provider.spark.reduce_side import Reduced, ReduceSide
 from airflow_dataflow_provider.spark.splits import Everything, Input
 from airflow_dataflow_provider.spark.state import Chain
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.progress.requests import Request
     from airflow_dataflow_provider.progress.store import Store
     from airflow_dataflow_provider.spark.pane_writer import PaneWriter
-    from airflow_dataflow_provider.spark.reading import Schema
+    from airflow_dataflow_provider.spark.reduce_side import Reduced
+    from airflow_dataflow_provider.spark.stages import Stages
 
 _SWEEP_EVERY = 16
 """Epochs between two looks for state files that no chain holds any more."""
@@ -51,7 +53,7 @@ _SNAPSHOT_EVERY = 16
 _DISTINCT = 0.4
 """Beyond this share of distinct keys and windows among the rows of an epoch, the next one is not combined before the
 shuffle: that would group nearly every row twice."""
-_GOES_ON = ("horizon", "distinct", "chains", "observed", "delays", "clock_processing_time", "state_bytes")
+_GOES_ON = ("horizon", "distinct", "chains", "further", "observed", "delays", "clock_processing_time", "state_bytes")
 """What of a prepared result the next epochs need, and so stands in the commit too."""
 
 
@@ -66,7 +68,7 @@ class Run:
     ownership: Ownership
     log: EpochLog
     panes: PaneWriter
-    schema: Schema
+    stages: Stages
     mode: str
     run_id: str
     now: Callable[[], Micros]
@@ -83,8 +85,7 @@ class Epochs:
         self._run = run
         last = run.log.last_record()
         self._next = 0 if last is None else last.epoch + 1
-        self._chains = dict.fromkeys(range(run.identity.partitions), Chain())
-        self._expired_until: Micros = MIN_TIME
+        self._states = [StageState.empty(run.identity.partitions) for _ in run.pipeline.groupings]
         self._told = WatermarkCurve.flat(MIN_TIME, run.pipeline.percentiles())
         self._last_data_at: Micros | None = None
         self._since_snapshot = 0
@@ -191,7 +192,8 @@ class Epochs:
             self._next, "end_of_input", None, self._run.ownership.token, self._run.run_id, self._run.mode, clock,
             clock.processing_time,
         )  # fmt: skip
-        return sum(answer["panes"] for _, answer, _ in self._job(plan, None, self._told.at(100)))
+        answered, _ = self._job(plan, None, self._told.at(100))
+        return sum(answer["panes"] for reduced in answered for _, answer, _ in reduced)
 
     def interval(self, listing: DataFrame, interval: tuple[Micros, Micros]) -> None:
         """One epoch that recomputes the windows whose end lies in ``(from, to]`` and replaces what stood there.
@@ -227,7 +229,7 @@ class Epochs:
 
     def sweep(self) -> None:
         """Remove state files that nothing stands on any more; only between epochs."""
-        files = (name for chain in self._chains.values() for name in chain.files)
+        files = (name for each in self._states for chain in each.chains.values() for name in chain.files)
         state.sweep(self._run.store, files, before=self._next)
 
     @property
@@ -242,6 +244,8 @@ class Epochs:
         if self._left_out is not None:
             return self._told  # the delays of what is not read are not known
         source = self._run.pipeline.source
+        if source.has_perfect_watermark:
+            return WatermarkCurve.flat(now, self._run.pipeline.percentiles())
         idle_after, idle_for = source.watermark.idle_after, 0
         if (
             idle
@@ -339,23 +343,28 @@ class Epochs:
         """Run the epoch on Spark; the answer is all that its commit needs, as JSON."""
         run, clock = self._run, plan.clock
         horizon = MIN_TIME if plan.kind == "interval" else self._published(plan).at(100)
-        report, chains, few, files = Report(), dict(self._chains), [], {}
+        report, few, files = Report(), [], {}
         panes = written = folded = 0
         workers: dict[str, str] = {}
-        for reports, answer, panes_here in self._job(plan, files_in, horizon):
-            for document in reports:
-                report.add(document, run.pipeline.source.watermark.horizons)
-            partition = int(answer["partition"])
-            if panes_here is not None:
-                few.append((partition, from_blob(panes_here)))
-            if plan.interval is None:
-                chains[partition] = Chain.from_json(answer["chain"])
-            panes += answer["panes"]
-            written += answer["written"]
-            folded += answer["folded"]
-            workers[str(partition)] = answer["worker"]
-            if answer["pane_file"]:
-                files[partition] = answer["pane_file"]
+        answered, states = self._job(plan, files_in, horizon)
+        for reduced in answered:
+            for reports, answer, panes_here in reduced:
+                for document in reports:
+                    report.add(document, run.pipeline.source.watermark.horizons)
+                partition = int(answer["partition"])
+                if panes_here is not None:
+                    few.append((partition, from_blob(panes_here)))
+                panes += answer["panes"]
+                written += answer["written"]
+                report.late += answer["late"]
+                report.expired += answer["expired"]
+                workers[str(partition)] = answer["worker"]
+                if answer["expired_file"]:
+                    report.expired_files.append(answer["expired_file"])
+                if answer["pane_file"]:
+                    files[partition] = answer["pane_file"]
+        if answered:
+            folded = sum(answer["folded"] for _, answer, _ in answered[0])
         self._refuse_too_many_rejects(report)
         delays = self._delays.merged(report.observation, run.pipeline.source.watermark.horizons)
         snapshot = self._since_snapshot + 1 >= _SNAPSHOT_EVERY
@@ -367,40 +376,33 @@ class Epochs:
             "pane_files": run.panes.stage(plan.epoch, [frame for _, frame in few], files),
             "state_bytes": written,
             "workers": workers,
-            "horizon": iso(horizon),
+            "horizon": iso(states[0].expired_until),
             "distinct": folded / report.read if report.read else self._distinct,
             "frontier": iso(delays.frontier),
-            "chains": {str(partition): chain.to_json() for partition, chain in sorted(chains.items())},
+            "chains": states[0].to_json()["chains"],
+            "further": [state.to_json() for state in states[1:]],
             "observed": report.observation.to_json() if report.observation.count else None,
             "delays": delays.to_json() if snapshot else None,
             "clock_processing_time": iso(clock.processing_time),
             "left_out": None if left_out is None else left_out.to_json(),
         }
 
-    def _job(self, plan: EpochPlan, files: Input | None, horizon: Micros) -> list[Reduced]:
-        """Two stages on Spark, or one where there are no elements, or none where there is nothing to do at all.
+    def _job(
+        self, plan: EpochPlan, files: Input | None, horizon: Micros
+    ) -> tuple[list[list[Reduced]], list[StageState]]:  # fmt: skip
+        """The epoch's work on Spark; none where there is nothing to do at all."""
+        run = self._run
+        several = len(self._states) > 1 and self._lives()
+        if files is None and not several and not self._due(plan.clock, horizon):
+            return [], [replace(self._states[0], expired_until=horizon), *self._states[1:]]
+        job = EpochJob(
+            run.stages, run.identity.partitions, run.store.url, run.panes.url, plan.epoch, plan.clock, horizon,
+            self._distinct <= _DISTINCT, plan.interval,
+        )  # fmt: skip
+        return job.on_spark(run.spark, files, self._states)
 
-        They are RDDs of Python tuples, not data frames: a row here is a file or a packed blob, and planning a query
-        over so few rows took longer than running it (``docs/decisions/0003-rdd-epochs.md``).
-        """
-        run, partitions = self._run, self._run.identity.partitions
-        context = run.spark.sparkContext
-        stateless = plan.kind == "interval"
-        combining = self._distinct <= _DISTINCT
-        reduce_side = ReduceSide(
-            run.pipeline, run.schema, run.store.url, run.panes.url, plan.epoch, None if stateless else self._chains,
-            self._expired_until, plan.clock, horizon, combining,
-        )  # fmt: skip
-        if files is None:
-            if not self._due(plan.clock, horizon):
-                return []
-            return context.parallelize(range(partitions), partitions).mapPartitionsWithIndex(reduce_side.tick).collect()
-        map_side = MapSide(
-            run.pipeline, run.schema, partitions, run.store.url, plan.epoch, plan.clock.processing_time, horizon,
-            combining, plan.interval,
-        )  # fmt: skip
-        with files.mapped(context, map_side.run_task) as mapped:
-            return mapped.partitionBy(partitions, int).mapPartitionsWithIndex(reduce_side.run_task).collect()
+    def _lives(self) -> bool:
+        return any(chain.live for state in self._states for chain in state.chains.values())
 
     def _raised(self, now: Micros) -> list[Request]:
         return signals.raised(self._run.store, self._signals, now)
@@ -414,8 +416,13 @@ class Epochs:
         """Whether an epoch without elements has anything to do."""
         if clock.signals:
             return True
-        lateness = self._run.pipeline.grouping.allowed_lateness
-        return any(chain.live and chain.wake.is_due(clock, horizon, lateness) for chain in self._chains.values())
+        for grouping, state in zip(self._run.pipeline.groupings, self._states, strict=True):
+            if state is not self._states[0]:
+                clock, horizon = state.hold.arriving(clock)
+            lateness = grouping.allowed_lateness
+            if any(chain.live and chain.wake.is_due(clock, horizon, lateness) for chain in state.chains.values()):
+                return True
+        return False
 
     def _refuse_too_many_rejects(self, report: Report) -> None:
         source = self._run.pipeline.source
@@ -433,8 +440,7 @@ class Epochs:
     def _absorb(self, record: EpochRecord) -> None:
         """Make a committed epoch what the next one starts from."""
         details = record.details
-        self._chains = {int(partition): Chain.from_json(chain) for partition, chain in details["chains"].items()}
-        self._expired_until = from_iso(details["horizon"])
+        self._states = [StageState.from_json(state) for state in (details, *details["further"])]
         self._distinct = details["distinct"]
         self._told = record.published if record.told is None else record.told
         self._left_out = record.left_out

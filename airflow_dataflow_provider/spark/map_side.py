@@ -9,30 +9,29 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 import polars as pl
 
 from airflow_dataflow_provider.model.sources import Files
-from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
-from airflow_dataflow_provider.model.windows import FixedWindows, expired_until
+from airflow_dataflow_provider.model.time import MAX_TIME
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark.delays import Observation
 from airflow_dataflow_provider.spark.frames import to_blob, write_parquet
-from airflow_dataflow_provider.spark.hashing import partition_of
-from airflow_dataflow_provider.spark.kernel.kernel import END, START, Kernel, kernel_for, window_end, window_start
-from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, Schema, read
+from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, EVENT, START
+from airflow_dataflow_provider.spark.par_do import apply
+from airflow_dataflow_provider.spark.placing import Judged, Placing
+from airflow_dataflow_provider.spark.reading import Schema, read
 from airflow_dataflow_provider.spark.worker import settle
 
 if TYPE_CHECKING:
     from pyspark.sql import Row
 
-    from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.model.time import Micros
+    from airflow_dataflow_provider.spark.stages import Stages
 
 Shuffled = tuple[int, tuple[str, bytes]]
 """What goes through the shuffle: a state partition, and a blob of partial accumulators with the first file that it
@@ -49,8 +48,7 @@ class MapSide:
     """What every map task of an epoch needs; Spark sends it to the workers.
 
     Args:
-        pipeline: what to read and how to group.
-        schema: the types of the columns that are read.
+        stages: what to read and how to group.
         partitions: the number of state partitions.
         state_url: where expired and rejected rows are written.
         epoch: whose they are.
@@ -60,8 +58,7 @@ class MapSide:
         window_ends: an interval epoch takes only windows whose end lies in ``(from, to]``; None: all.
     """
 
-    pipeline: Pipeline
-    schema: Schema
+    stages: Stages
     partitions: int
     state_url: str
     epoch: int
@@ -69,10 +66,6 @@ class MapSide:
     horizon: Micros
     combining: bool = True
     window_ends: tuple[Micros, Micros] | None = None
-
-    @property
-    def _kernel(self) -> Kernel:
-        return kernel_for(self.pipeline.grouping, self.schema)
 
     def run_task(self, listed: Iterable[Row]) -> Iterator[Shuffled]:
         """The files of one task in (``path``, ``length``); what goes to each partition, and the task's report, out."""
@@ -93,94 +86,116 @@ class MapSide:
 
     def _send(self, paths: list[str], report: Report) -> Iterator[Shuffled]:
         rows = self.read(paths, report)
-        for partition, partials in self.combine(rows, report):
-            yield partition, (paths[0], to_blob(partials))
+        for partition, frame in self.combine(rows, report):
+            yield partition, (paths[0], to_blob(frame))
+
+    hidden: ClassVar[Schema] = {EVENT: pl.Int64(), ARRIVAL: pl.Int64()}
+    """The hidden columns of what :meth:`read_task` gives."""
+
+    def read_task(self, listed: Iterable[Mapping[str, Any]]) -> Iterator[pl.DataFrame | bytes]:
+        """The files of one task, as elements on their way through Spark's expressions, and a report."""
+        settle()
+        report = Report()
+        for file in sorted(listed, key=itemgetter("path")):
+            rows = self.read([file["path"]], report)
+            self._observe(rows, report)
+            yield rows
+        yield json.dumps(report.to_json()).encode()
+
+    def send_task(self, passed: Iterable[pl.DataFrame | bytes]) -> Iterator[Shuffled]:
+        """What comes back from there; what goes to each partition, and the reports, out."""
+        from pyspark import TaskContext  # noqa: PLC0415 - only within a task
+
+        context = TaskContext.get()
+        task = 0 if context is None else context.partitionId()
+        report = Report()
+        for number, each in enumerate(passed):
+            if isinstance(each, bytes):
+                yield 0, (REPORT, each)
+                continue
+            for partition, frame in self.place(each, report):
+                yield partition, (f"{task:06d}-{number:06d}", to_blob(frame))
+        yield 0, (REPORT, json.dumps(report.to_json()).encode())
 
     def read(self, paths: list[str], report: Report) -> pl.DataFrame:
         """The good rows of some files; the others are set aside."""
-        source = self.pipeline.source
+        source = self.stages.pipeline.source
         if not isinstance(source, Files):  # the plan was checked before it was sent here
             raise TypeError(source)
         frames = []
         for path in paths:
-            found = read(source, self.schema, path, self.now, self._between())
+            found = read(source, self.stages.source, path, self.now, self._between())
             frames.append(found.rows)
             report.files.append(path)
             report.read += len(found.rejected)
             if len(found.rejected):
                 report.rejected += len(found.rejected)
-                report.rejected_files.append(self._set_aside(REJECTED_FOLDER, found.rejected))
+                report.rejected_files.append(set_aside(self.state_url, REJECTED_FOLDER, self.epoch, found.rejected))
         return pl.concat(frames)
 
     def _between(self) -> tuple[Micros, Micros] | None:
         """The event times that windows of the interval can have."""
-        if self.window_ends is None or not isinstance(window := self.pipeline.grouping.window, FixedWindows):
+        grouping = self.stages.pipeline.groupings[0]
+        if self.window_ends is None or grouping.window.merges or grouping.window.longest is None:
             return None
-        return self.window_ends[0] - window.size, self.window_ends[1]
+        if grouping.par_dos or len(self.stages) > 1:
+            return None
+        return self.window_ends[0] - grouping.window.longest, self.window_ends[1]
 
     def combine(self, rows: pl.DataFrame, report: Report) -> Iterator[tuple[int, pl.DataFrame]]:
-        """The partial accumulators of some rows by state partition: one row a key and window."""
-        rows = self._assigned(rows)
-        report.read += len(rows)
+        """What goes to each state partition of some rows of the source."""
         if not len(rows):
             return
-        if self.window_ends is None:
-            policy = self.pipeline.source.watermark
+        self._observe(rows, report)
+        yield from self.place(apply(self.stages.pipeline.groupings[0].par_dos, rows), report)
+
+    def _observe(self, rows: pl.DataFrame, report: Report) -> None:
+        """Count what was read, and learn how late it is; an interval knows its own, and teaches nothing."""
+        if self.window_ends is None and len(rows):
+            policy = self.stages.pipeline.source.watermark
             seen = Observation.of(policy, rows[EVENT].to_numpy(), rows[ARRIVAL].to_numpy(), self.now)
             report.observation = report.observation.merged(seen, policy.horizons)
-        rows = self._without_expired(rows, report)
-        kernel = self._kernel
-        if self.combining:
-            partials = rows.group_by(kernel.by).agg(kernel.aggregates.make())
-        else:
-            partials = rows.select(*kernel.by, *kernel.aggregates.lift())
-        home = partition_of([partials[column] for column in self.pipeline.grouping.key], self.partitions)
-        partials = partials[np.argsort(home, kind="stable")]
-        bounds = np.searchsorted(np.sort(home), np.arange(self.partitions + 1))
-        for partition in range(self.partitions):
-            start, stop = int(bounds[partition]), int(bounds[partition + 1])
-            if stop > start:
-                yield partition, partials[start:stop]
+            report.read += len(rows)
 
-    def _assigned(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The rows with their windows: ``AssignWindows``, column-wise."""
-        window = self.pipeline.grouping.window
-        rows = rows.with_columns(pl.Series(START, window_start(window, rows[EVENT].to_numpy())))
-        rows = rows.with_columns(window_end(window, pl.col(START)).alias(END))
+    def place(self, rows: pl.DataFrame, report: Report) -> Iterator[tuple[int, pl.DataFrame]]:
+        """What goes to each state partition of some elements as they come to the first grouping."""
+        judged = Judged()
+        only_stage = len(self.stages) == 1
+        placing = Placing(
+            self.stages.kernel(0), self.partitions, self.horizon, self.combining,
+            self.window_ends if only_stage else None,
+        )  # fmt: skip
+        yield from placing.place(rows, judged)
         if self.window_ends is not None:
-            after, until = self.window_ends
-            rows = rows.filter((pl.col(END) > after) & (pl.col(END) <= until))
-        return rows
+            report.read += judged.placed
+        report.late += judged.late
+        if judged.expired is not None:
+            report.expired += len(judged.expired)
+            report.expired_files.append(set_expired_aside(self.state_url, self.epoch, judged.expired, self.horizon))
 
-    def _without_expired(self, rows: pl.DataFrame, report: Report) -> pl.DataFrame:
-        if self.horizon == MIN_TIME or not len(rows):
-            return rows
-        end = rows[END].to_numpy()
-        expired = end <= expired_until(self.horizon, self.pipeline.grouping.allowed_lateness)
-        report.late += int((end <= self.horizon).sum()) - int(expired.sum())
-        if not expired.any():
-            return rows
-        lost = rows.filter(expired)
-        report.expired += len(lost)
-        moment = pl.Datetime("us", "UTC")
-        finite = pl.col(END) < MAX_TIME
-        lost = lost.select(
-            pl.exclude(EVENT, ARRIVAL, START, END),
-            pl.col(EVENT).cast(moment).alias("_event_time"),
-            pl.col(ARRIVAL).cast(moment).alias("_arrival_time"),
-            pl.when(finite).then(pl.col(START)).cast(moment).alias("_window_start"),
-            pl.when(finite).then(pl.col(END)).cast(moment).alias("_window_end"),
-            pl.lit(self.horizon).cast(moment).alias("_watermark"),
-            (pl.col(ARRIVAL) - pl.col(EVENT)).cast(pl.Duration("us")).alias("_delay"),
-            pl.lit("the window had expired").alias("_reason"),
-        )
-        report.expired_files.append(self._set_aside(EXPIRED_FOLDER, lost))
-        return rows.filter(~expired)
 
-    def _set_aside(self, folder: str, rows: pl.DataFrame) -> str:
-        name = f"{self.epoch:012d}/{uuid.uuid4().hex}.parquet"
-        write_parquet(Store.open(self.state_url), f"{folder}/{name}", rows)
-        return name
+def set_expired_aside(state_url: str, epoch: int, rows: pl.DataFrame, horizon: Micros) -> str:
+    """Write elements that no window took to the late output, with their windows, delays and the reason."""
+    moment = pl.Datetime("us", "UTC")
+    finite = pl.col(END) < MAX_TIME
+    lost = rows.select(
+        *(name for name in rows.columns if not name.startswith("_")),
+        pl.col(EVENT).cast(moment).alias("_event_time"),
+        pl.col(ARRIVAL).cast(moment).alias("_arrival_time"),
+        pl.when(finite).then(pl.col(START)).cast(moment).alias("_window_start"),
+        pl.when(finite).then(pl.col(END)).cast(moment).alias("_window_end"),
+        pl.lit(horizon if horizon < MAX_TIME else None).cast(moment).alias("_watermark"),
+        (pl.col(ARRIVAL) - pl.col(EVENT)).cast(pl.Duration("us")).alias("_delay"),
+        pl.lit("the window had expired").alias("_reason"),
+    )
+    return set_aside(state_url, EXPIRED_FOLDER, epoch, lost)
+
+
+def set_aside(state_url: str, folder: str, epoch: int, rows: pl.DataFrame) -> str:
+    """Write rows that cannot go on to a file of its own; the answer is its name within the folder."""
+    name = f"{epoch:012d}/{uuid.uuid4().hex}.parquet"
+    write_parquet(Store.open(state_url), f"{folder}/{name}", rows)
+    return name
 
 
 class Report:

@@ -1,4 +1,7 @@
-"""The reduce side: one kernel call a state partition, between loading its chain and writing what has changed."""
+"""The reduce side: one kernel call a state partition, between loading its chain and writing what has changed.
+
+What it publishes goes to the pane log; of a grouping before the last it goes to the partitions of the next one instead.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +16,27 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from airflow_dataflow_provider.model.time import iso, to_datetime
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.spark.frames import from_blob, to_blob, write_parquet
-from airflow_dataflow_provider.spark.kernel.kernel import kernel_for
-from airflow_dataflow_provider.spark.map_side import REPORT, Shuffled
+from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT
+from airflow_dataflow_provider.spark.kernel.holding import earliest_output_time, waiting_for
+from airflow_dataflow_provider.spark.kernel.kernel import Arrived, Kernel, Outcome
+from airflow_dataflow_provider.spark.map_side import REPORT, Shuffled, set_expired_aside
+from airflow_dataflow_provider.spark.placing import ORDER, Judged, Placing
 from airflow_dataflow_provider.spark.state import Chain
 from airflow_dataflow_provider.spark.worker import settle
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.clock import Clock
-    from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.model.time import Micros
-    from airflow_dataflow_provider.spark.reading import Schema
+    from airflow_dataflow_provider.spark.stages import Stages
 
 Reduced = tuple[list[dict[str, Any]], dict[str, Any], bytes | None]
 """What a task answers: the map reports that came through it, its partition's result, its panes if they are few."""
+ANSWER = -1
+"""The partition under which a task's answer travels where elements of the next grouping travel beside it."""
 _FEW = 5_000
 """Panes of one partition that travel to the driver, which writes them as one file with the others' few."""
 
@@ -38,8 +46,9 @@ class ReduceSide:
     """What every reduce task of an epoch needs; Spark sends it to the workers.
 
     Args:
-        pipeline: how to group, combine and fire.
-        schema: the types of the columns that are read.
+        stages: how to group, combine and fire.
+        stage: which of the groupings.
+        partitions: the number of state partitions.
         state_url: where the state is.
         panes_url: where the pane log is.
         epoch: the epoch's number.
@@ -48,10 +57,13 @@ class ReduceSide:
         clock: what fires panes.
         horizon: the ordinary watermark by which windows expire.
         combined: whether what the map side sends has at most one row a key and window in each blob.
+        window_ends: an interval epoch publishes only windows whose end lies in ``(from, to]``; None: all.
+        arriving: clock and horizon while a grouping's results come in.
     """
 
-    pipeline: Pipeline
-    schema: Schema
+    stages: Stages
+    stage: int
+    partitions: int
     state_url: str
     panes_url: str
     epoch: int
@@ -60,43 +72,104 @@ class ReduceSide:
     clock: Clock
     horizon: Micros
     combined: bool = True
+    window_ends: tuple[Micros, Micros] | None = None
+    arriving: tuple[Clock, Micros] | None = None
+
+    @property
+    def is_last(self) -> bool:
+        """Whether its panes are published."""
+        return self.stage == len(self.stages) - 1
 
     def run_task(self, partition: int, arrived: Iterable[Shuffled]) -> Iterator[Reduced]:
-        """One task: what the map side sent to this partition in, one answer out; also where nothing was sent."""
-        settle()
-        # Blobs arrive in any order; floating-point sums must not depend on it.
-        blobs = sorted((blob for _, blob in arrived), key=itemgetter(0))
-        reports = [json.loads(blob) for origin, blob in blobs if origin == REPORT]
-        reports.sort(key=itemgetter("files"))
-        yield reports, *self.run(partition, [from_blob(blob) for origin, blob in blobs if origin != REPORT])
+        """One task of the last grouping: what was sent to this partition in, one answer out; also of nothing."""
+        reports, frames = _unpacked(arrived)
+        answer, outcome = self.run(partition, frames)
+        yield reports, *self._published(partition, answer, outcome)
 
     def tick(self, partition: int, _: Iterable[object]) -> Iterator[Reduced]:
         """One task of an epoch without elements."""
-        settle()
-        yield [], *self.run(partition, [])
+        yield from self.run_task(partition, ())
 
-    def run(self, partition: int, partials: list[pl.DataFrame]) -> tuple[dict[str, Any], bytes | None]:
-        """Advance one partition: its answer as JSON, and its panes if they are few."""
-        kernel = kernel_for(self.pipeline.grouping, self.schema)
+    def pass_on(self, partition: int, arrived: Iterable[Shuffled]) -> Iterator[tuple[int, Any]]:
+        """One task of a grouping before the last: its answer, and what its results are to the next one's partitions."""
+        reports, frames = _unpacked(arrived)
+        answer, outcome = self.run(partition, frames)
+        yield ANSWER, (reports, answer, None)
+        for to, frame in self.results(outcome):
+            yield to, (f"{partition:06d}", to_blob(frame))
+
+    def tick_and_pass_on(self, partition: int, _: Iterable[object]) -> Iterator[tuple[int, Any]]:
+        """One task of an epoch without elements."""
+        yield from self.pass_on(partition, ())
+
+    def results(self, outcome: Outcome) -> Iterator[tuple[int, pl.DataFrame]]:
+        """What a grouping has published, as it goes to the next one's partitions."""
+        if not len(outcome.panes):
+            return
+        elements = self.stages.results_as_elements(self.stage, outcome.panes)
+        placing = Placing(self.stages.kernel(self.stage + 1), self.partitions)
+        yield from placing.place(elements, Judged())
+
+    def run(self, partition: int, arrived: list[pl.DataFrame]) -> tuple[dict[str, Any], Outcome]:
+        """Advance one partition: its answer as JSON, and what came of it."""
+        kernel = self.stages.kernel(self.stage)
         store = Store.open(self.state_url)
         before = Chain() if self.chains is None else self.chains[partition]
-        frame = (
-            state.load(store, kernel, partition, before, self.expired_until) if before.files else kernel.empty_state()
-        )
-        folded = kernel.fold(partials, combined=self.combined) if partials else None
-        outcome = kernel.advance(frame, folded, self.clock, self.horizon)
-        chain, written = (
-            (Chain(), 0) if self.chains is None else state.save(store, self.epoch, partition, before, outcome)
-        )
-        file, few = None, None
-        if 0 < len(outcome.panes) <= _FEW:
-            few = to_blob(outcome.panes)
-        elif len(outcome.panes):
-            file = f"{self.epoch:012d}-{partition:04d}-{uuid.uuid4().hex[:8]}.parquet"
-            write_parquet(Store.open(self.panes_url), f"data/{file}", outcome.panes)
+        frame = kernel.empty_state()
+        if before.files:
+            frame = state.load(store, kernel, self.stage, partition, before, self.expired_until)
+        outcome = kernel.advance(frame, self._sorted(kernel, arrived), self.clock, self.horizon, self.arriving)
+        chain, written = Chain(), 0
+        if self.chains is not None:
+            chain, written = state.save(store, self.epoch, self.stage, partition, before, outcome)
         answer = {
-            "partition": partition, "chain": chain.to_json(), "written": written, "pane_file": file,
-            "panes": len(outcome.panes), "folded": 0 if folded is None else len(folded),
+            "partition": partition, "chain": chain.to_json(), "written": written, "pane_file": None, "panes": 0,
+            "folded": sum(map(len, arrived)), "late": outcome.late, "expired": 0, "expired_file": None,
             "worker": f"{socket.gethostname()}:{os.getpid()}",
         }  # fmt: skip
-        return answer, few
+        if outcome.expired is not None:
+            answer["expired"] = len(outcome.expired)
+            answer["expired_file"] = set_expired_aside(self.state_url, self.epoch, outcome.expired, self.horizon)
+        if not self.is_last:
+            answer["waiting"] = {
+                f"{percentile!r}": iso(time) for percentile, time in waiting_for(kernel, outcome.state, self.clock).items()
+            }
+            answer["earliest"] = iso(earliest_output_time(kernel, outcome.state))
+        return answer, outcome
+
+    def _sorted(self, kernel: Kernel, arrived: list[pl.DataFrame]) -> Arrived | None:
+        """Partial accumulators on one side, elements in the order of arrival on the other."""
+        if not arrived:
+            return None
+        elements = [frame for frame in arrived if EVENT in frame.columns]
+        partials = [frame for frame in arrived if EVENT not in frame.columns]
+        found = None
+        if elements:
+            order = [EVENT, *ORDER] if self.stage and ORDER[0] in elements[0].columns else [ARRIVAL]
+            found = pl.concat(elements).sort(order, maintain_order=True)
+        return Arrived(partials, found, self.combined and not kernel.merges and not kernel.slides)
+
+    def _published(
+        self, partition: int, answer: dict[str, Any], outcome: Outcome
+    ) -> tuple[dict[str, Any], bytes | None]:  # fmt: skip
+        """The answer with the panes: in a file, or beside it where they are few."""
+        panes = outcome.panes
+        if self.window_ends is not None:
+            after, until = map(to_datetime, self.window_ends)
+            panes = panes.filter((pl.col("window_end") > after) & (pl.col("window_end") <= until))
+        few, file = None, None
+        if 0 < len(panes) <= _FEW:
+            few = to_blob(panes)
+        elif len(panes):
+            file = f"{self.epoch:012d}-{partition:04d}-{uuid.uuid4().hex[:8]}.parquet"
+            write_parquet(Store.open(self.panes_url), f"data/{file}", panes)
+        return {**answer, "pane_file": file, "panes": len(panes)}, few
+
+
+def _unpacked(arrived: Iterable[Shuffled]) -> tuple[list[dict[str, Any]], list[pl.DataFrame]]:
+    settle()
+    # Blobs arrive in any order; floating-point sums must not depend on it.
+    blobs = sorted((blob for _, blob in arrived), key=itemgetter(0))
+    reports = [json.loads(blob) for origin, blob in blobs if origin == REPORT]
+    reports.sort(key=itemgetter("files"))
+    return reports, [from_blob(blob) for origin, blob in blobs if origin != REPORT]

@@ -16,6 +16,7 @@ from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.progress import requests
 from airflow_dataflow_provider.spark.epochs import Epochs, Run
 from airflow_dataflow_provider.spark.source_files import paths_as_they_come, paths_now
+from airflow_dataflow_provider.spark.spark_columns import told_by_spark
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +67,7 @@ class Runner:
             self._epochs.resume(self._listing_now)
             self._run_in(mode, interval)
         except Exception as error:
-            told = None if isinstance(error, DataflowError) else _told_by_worker(str(error))
+            told = None if isinstance(error, DataflowError) else _told(str(error))
             if told is None:
                 raise
             raise told from error
@@ -201,6 +202,11 @@ class Runner:
 
 
 _TOLD = re.compile(r"\[((?:DATA|SUBMIT|SOURCE|STATE|ENGINE)_[A-Z_]+)\] (.+)")
+
+
+def _told(text: str) -> DataflowError | None:
+    """The error that a worker raised or that an expression of Spark's met, out of the text of a job's failure."""
+    return _told_by_worker(text) or told_by_spark(text)
 
 
 def _told_by_worker(text: str) -> DataflowError | None:

@@ -16,7 +16,7 @@ from airflow_dataflow_provider.progress.left_out import LeftOut, Split
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.core.rdd import RDD
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from airflow_dataflow_provider.spark.map_side import Shuffled
 
@@ -29,6 +29,9 @@ class Input(Protocol):
 
     def mapped(self, context: SparkContext, task: MapTask) -> AbstractContextManager[RDD[Shuffled]]:
         """What the map side makes of them."""
+
+    def listing(self, spark: SparkSession) -> DataFrame:
+        """The files themselves (``path``, ``length``), for elements that go through Spark's expressions."""
 
     def left_out(self, read: Collection[str]) -> LeftOut | None:
         """What is not among the files that were read."""
@@ -53,6 +56,14 @@ class Everything:
             files = as_listed(self.before.files)
             parts.append(context.parallelize(files, len(files)))
         return nullcontext((parts[0] if len(parts) == 1 else context.union(parts)).mapPartitions(task))
+
+    def listing(self, spark: SparkSession) -> DataFrame:
+        """All of them."""
+        if self.before is None and self.handed_out is not None:
+            return self.handed_out
+        rows = [] if self.before is None else [(path, size) for path, size in self.before.files]
+        again = spark.createDataFrame(rows, "path string, length long")
+        return again if self.handed_out is None else self.handed_out.union(again)
 
     def left_out(self, read: Collection[str]) -> None:
         """Nothing."""

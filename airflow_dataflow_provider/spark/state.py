@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from airflow_dataflow_provider.model.time import from_iso, iso
 from airflow_dataflow_provider.model.windows import expired_until
 from airflow_dataflow_provider.spark.frames import read_arrow, write_arrow
-from airflow_dataflow_provider.spark.kernel.kernel import END, Kernel, Outcome
-from airflow_dataflow_provider.spark.kernel.triggers import Wake
+from airflow_dataflow_provider.spark.kernel.columns import END
+from airflow_dataflow_provider.spark.kernel.kernel import Kernel, Outcome
+from airflow_dataflow_provider.spark.kernel.triggers.wake import Wake
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.time import Micros
@@ -44,43 +44,38 @@ class Chain:
     files: tuple[str, ...] = ()
     rows: tuple[int, ...] = ()
     live: int = 0
-    wake: Wake = field(default_factory=lambda: Wake({}, 2**63 - 1))
+    wake: Wake = field(default_factory=lambda: Wake({}))
 
     def to_json(self) -> dict[str, Any]:
         """For the epoch log."""
-        unreached = {f"{percentile:g}": iso(end) for percentile, end in self.wake.unreached.items()}
-        first_end = iso(self.wake.first_end) if self.live else None
-        return {
-            "files": self.files,
-            "rows": self.rows,
-            "live": self.live,
-            "unreached": unreached,
-            "first_end": first_end,
-        }
+        return {"files": self.files, "rows": self.rows, "live": self.live, **self.wake.to_json()}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Chain:
         """Read back :meth:`to_json`."""
-        unreached = {float(percentile): from_iso(end) for percentile, end in document["unreached"].items()}
-        first_end = from_iso(document["first_end"]) if document["first_end"] else 2**63 - 1
-        return cls(tuple(document["files"]), tuple(document["rows"]), document["live"], Wake(unreached, first_end))
+        return cls(
+            tuple(document["files"]), tuple(document["rows"]), document["live"], Wake.from_json(dict(document))
+        )  # fmt: skip
 
 
-_LIVE: dict[tuple[str, int], tuple[tuple[str, ...], pl.DataFrame]] = {}
-"""This process's live frames: by state URL and partition, the files each one is equal to, and the frame."""
+_LIVE: dict[tuple[str, int, int], tuple[tuple[str, ...], pl.DataFrame]] = {}
+"""This process's live frames: by state URL, grouping and partition, the files each one is equal to, and the frame."""
 
 
-def load(store: Store, kernel: Kernel, partition: int, chain: Chain, horizon: Micros) -> pl.DataFrame:
+def load(
+    store: Store, kernel: Kernel, stage: int, partition: int, chain: Chain, horizon: Micros
+) -> pl.DataFrame:  # fmt: skip
     """The open windows of a partition as its chain says.
 
     Args:
         store: the state.
         kernel: whose state it is.
+        stage: which of the pipeline's groupings.
         partition: which part of it.
         chain: the files that it is equal to.
         horizon: the ordinary watermark by which windows had expired when the chain was committed.
     """
-    files, frame = _LIVE.get((store.url, partition), ((), kernel.empty_state()))
+    files, frame = _LIVE.get((store.url, stage, partition), ((), kernel.empty_state()))
     if chain.files[: len(files)] != files:
         files, frame = (), kernel.empty_state()
     missing = chain.files[len(files) :]
@@ -89,13 +84,15 @@ def load(store: Store, kernel: Kernel, partition: int, chain: Chain, horizon: Mi
     parts = [frame, *(read_arrow(store, f"{FOLDER}/{name}").select(frame.columns) for name in missing)]
     frame = pl.concat(parts, rechunk=True)
     if len(missing) > 1 or len(parts[0]):
-        frame = frame.unique(subset=kernel.by, keep="last", maintain_order=False)
+        frame = frame.unique(subset=kernel.identity, keep="last", maintain_order=False)
     frame = frame.filter(pl.col(END) > expired_until(horizon, kernel.grouping.allowed_lateness))
-    _LIVE[store.url, partition] = (chain.files, frame)
+    _LIVE[store.url, stage, partition] = (chain.files, frame)
     return frame
 
 
-def save(store: Store, epoch: int, partition: int, chain: Chain, outcome: Outcome) -> tuple[Chain, int]:
+def save(
+    store: Store, epoch: int, stage: int, partition: int, chain: Chain, outcome: Outcome
+) -> tuple[Chain, int]:  # fmt: skip
     """Write what an epoch changed; the answer is the new chain and the bytes written.
 
     A delta holds the changed windows whole. When the deltas outweigh the live windows a new base is written instead, so
@@ -106,14 +103,14 @@ def save(store: Store, epoch: int, partition: int, chain: Chain, outcome: Outcom
         return Chain((), (), 0, outcome.wake), 0
     if not changed:
         # Files alone can shrink, by expiry; the frame in memory is then behind them by nothing that matters.
-        _LIVE[store.url, partition] = (chain.files, outcome.state)
+        _LIVE[store.url, stage, partition] = (chain.files, outcome.state)
         return Chain(chain.files, chain.rows, live, outcome.wake), 0
     rebase = not chain.files or len(chain.files) >= _LONGEST_CHAIN or sum(chain.rows[1:]) + changed > max(live, _SMALL)
-    name = f"{epoch:012d}/{partition:04d}-{uuid.uuid4().hex[:8]}.arrow"
+    name = f"{epoch:012d}/{stage}-{partition:04d}-{uuid.uuid4().hex[:8]}.arrow"
     size = write_arrow(store, f"{FOLDER}/{name}", outcome.state if rebase else outcome.changed)
     files = (name,) if rebase else (*chain.files, name)
     rows = (live,) if rebase else (*chain.rows, changed)
-    _LIVE[store.url, partition] = (files, outcome.state)
+    _LIVE[store.url, stage, partition] = (files, outcome.state)
     return Chain(files, rows, live, outcome.wake), size
 
 

@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.progress.left_out import LeftOut, Split
 from airflow_dataflow_provider.spark.splits import MapTask, as_listed
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.core.rdd import RDD
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from airflow_dataflow_provider.spark.map_side import Shuffled
 
@@ -78,6 +79,20 @@ class Share:
         finally:
             for one in mapped:
                 one.unpersist()
+
+    def listing(self, spark: SparkSession) -> DataFrame:
+        """Not for a share: what goes through Spark's expressions is one job, and that ends with its last file.
+
+        Raises:
+            SubmissionError: ``SUBMIT_PERCENTILE``.
+        """
+        del spark
+        raise SubmissionError(
+            "a batch percentile was given, and a step of the pipeline is of Spark's own expressions",
+            why="elements go through them in one job, which waits for its last file",
+            todo="run without a percentile, or write the step as Vectorised",
+            code="SUBMIT_PERCENTILE",
+        )
 
     def left_out(self, read: Collection[str]) -> LeftOut | None:
         """The splits that are not among the files that were read."""

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from airflow_dataflow_provider.model.batch import BatchPolicies
 from airflow_dataflow_provider.model.errors import OwnershipError, StateError, SubmissionError
 from airflow_dataflow_provider.model.modes import RuntimeMode
+from airflow_dataflow_provider.model.par_do import SparkColumns
 from airflow_dataflow_provider.model.proofs import Risk, never_fires_in_a_stream, refuse
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, iso
-from airflow_dataflow_provider.model.windows import FixedWindows, GlobalWindows
+from airflow_dataflow_provider.model.windows import GlobalWindows
 from airflow_dataflow_provider.progress import identity
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.owner import Heart, Ownership
@@ -25,9 +26,9 @@ from airflow_dataflow_provider.progress.signals import listened_to
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 from airflow_dataflow_provider.spark.frames import schema_bytes, schema_from_bytes
-from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 from airflow_dataflow_provider.spark.reading import Schema, check_columns, column_types, columns_of_elements
 from airflow_dataflow_provider.spark.source_files import first_file
+from airflow_dataflow_provider.spark.stages import Stages
 from airflow_dataflow_provider.spark.user_code import carry, check_named
 
 if TYPE_CHECKING:
@@ -101,8 +102,8 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
     store = Store.open(submission.state)
     _check_store(store)
     schema = _schema(pipeline, store, needed=mode is RuntimeMode.BATCH)
-    if schema is not None:
-        Kernel(pipeline.grouping, schema)
+    if schema is not None and not needs_spark(pipeline):
+        Stages.of(pipeline, schema)
     partitions = _partitions(submission.conf, submission.master)
     standing = identity.ensure(
         store,
@@ -157,14 +158,15 @@ def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stoppin
     from airflow_dataflow_provider.spark.session import spark_session  # noqa: PLC0415
 
     carry(pipeline)
-    panes = PaneWriter(store, standing.state_id, pipeline)
-    panes.open(Kernel(pipeline.grouping, schema))
     spark = spark_session(f"dataflow-{pipeline.name}", master=submission.master, conf=spark_conf)
     context = spark.sparkContext
     ownership.heartbeat(submission.now(), application_id=context.applicationId, ui=context.uiWebUrl)
     submission.on_start(mode, spark)
+    stages = Stages.of(pipeline, schema, spark)
+    panes = PaneWriter(store, standing.state_id, pipeline)
+    panes.open(stages.last)
     run_ = Run(
-        spark, pipeline, store, standing, ownership, log, panes, schema, mode.value, submission.run_id, submission.now,
+        spark, pipeline, store, standing, ownership, log, panes, stages, mode.value, submission.run_id, submission.now,
         submission.on_epoch, policies=submission.policies,
     )  # fmt: skip
     Runner(run_, heart.check, stopping).run(mode, submission.interval)
@@ -174,19 +176,22 @@ def check_plan(pipeline: Pipeline, interval: tuple[Micros, Micros] | None) -> No
     """Refuse what the engine does not do, before anything of it is done.
 
     Raises:
-        SubmissionError: ``ENGINE_SOURCE``, ``ENGINE_WINDOW``, ``SUBMIT_INTERVAL``, ``SUBMIT_INTERVAL_WINDOW``.
+        SubmissionError: ``ENGINE_SOURCE``, ``ENGINE_PAR_DO``, ``SUBMIT_INTERVAL``, ``SUBMIT_INTERVAL_WINDOW``.
     """
     grouping = pipeline.grouping
     if not isinstance(pipeline.source, Files):
         raise SubmissionError(
             f"the Spark engine does not read {pipeline.source!r}", todo="use Files", code="ENGINE_SOURCE"
         )
-    if type(grouping.window) not in (FixedWindows, GlobalWindows):
-        raise SubmissionError(
-            f"the Spark engine does not know the windows {grouping.window!r}",
-            todo="use FixedWindows or GlobalWindows, or run it on the reference interpreter",
-            code="ENGINE_WINDOW",
-        )
+    for later in pipeline.groupings[1:]:
+        for step in later.par_dos:
+            if isinstance(step, SparkColumns):
+                raise SubmissionError(
+                    f"{step!r} comes after a grouping",
+                    why="results go from one grouping to the next within the workers, and do not meet Spark's expressions",
+                    todo="write the step as Vectorised or PerElement",
+                    code="ENGINE_PAR_DO",
+                )
     if interval is None:
         return
     if interval[0] >= interval[1]:
@@ -202,6 +207,11 @@ def check_plan(pipeline: Pipeline, interval: tuple[Micros, Micros] | None) -> No
             todo="run without --from and --to, or use fixed windows",
             code="SUBMIT_INTERVAL_WINDOW",
         )
+
+
+def needs_spark(pipeline: Pipeline) -> bool:
+    """Whether only Spark can say what types the elements have."""
+    return any(isinstance(step, SparkColumns) for grouping in pipeline.groupings for step in grouping.par_dos)
 
 
 def _check_store(store: Store) -> None:

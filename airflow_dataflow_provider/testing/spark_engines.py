@@ -219,6 +219,7 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
     from airflow_dataflow_provider.spark.pane_writer import PaneWriter
     from airflow_dataflow_provider.spark.reading import check_columns
     from airflow_dataflow_provider.spark.stages import Stages
+    from airflow_dataflow_provider.spark.user_code import carry
 
     with tempfile.TemporaryDirectory(prefix="test-stream-") as name:
         folder = Path(name)
@@ -236,7 +237,9 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
         )  # fmt: skip
         stage = _Stage(folder, local, frame, epochs[0].clock)
         panes = PaneWriter(store, standing.state_id, local)
-        stages = Stages.of(local, schema, local_spark())
+        carry(local)
+        spark = local_spark()
+        stages = Stages.of(local, schema, spark)
         panes.open(stages.last)
 
         def committed(record: EpochRecord) -> None:
@@ -244,7 +247,7 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
             stage.clock = stage.clock_after_data or stage.clock
 
         stage.run = Run(
-            spark=local_spark(),
+            spark=spark,
             pipeline=local,
             store=store,
             identity=standing,

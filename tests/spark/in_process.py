@@ -10,13 +10,13 @@ import polars as pl
 
 from airflow_dataflow_provider.model.elements import Element, Pane
 from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.model.time import MIN_TIME, Micros
 from airflow_dataflow_provider.reference.interpreter import Epoch
 from airflow_dataflow_provider.spark.frames import from_blob, to_blob
-from airflow_dataflow_provider.spark.map_side import MapSide, Report
+from airflow_dataflow_provider.spark.job import EpochJob, StageState
+from airflow_dataflow_provider.spark.map_side import Report
 from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, Schema
-from airflow_dataflow_provider.spark.reduce_side import ReduceSide
-from airflow_dataflow_provider.spark.state import Chain
+from airflow_dataflow_provider.spark.reduce_side import ANSWER, Reduced, ReduceSide
+from airflow_dataflow_provider.spark.stages import Stages
 from airflow_dataflow_provider.testing.frames import panes_of
 
 SCHEMA: Schema = {"key": pl.String(), "site": pl.Int64(), "whole": pl.Int64(), "part": pl.Float64()}
@@ -44,42 +44,48 @@ class InProcess:
         combining: bool = True,
     ) -> None:
         self.pipeline, self.schema, self.tasks, self.combining = pipeline, schema, tasks, combining
+        self.stages = Stages.of(pipeline, schema)
         self.url = f"memory://{uuid.uuid4().hex}"
-        self.chains = dict.fromkeys(range(partitions), Chain())
-        self.expired_until: Micros = MIN_TIME
+        self.partitions = partitions
+        self.states = [StageState.empty(partitions) for _ in pipeline.groupings]
         self.report = Report()
         self.number = 0
 
     def epoch(self, epoch: Epoch) -> list[Pane]:
         """Run one epoch; its panes by partition."""
-        horizon = epoch.horizon
-        map_side = MapSide(
-            self.pipeline,
-            self.schema,
-            len(self.chains),
-            self.url,
-            self.number,
-            epoch.clock.processing_time,
-            horizon,
+        job = EpochJob(
+            self.stages, self.partitions, self.url, f"{self.url}/panes", self.number, epoch.clock, epoch.horizon,
             self.combining,
-        )
-        reduce_side = ReduceSide(
-            self.pipeline, self.schema, self.url, f"{self.url}/panes", self.number, self.chains, self.expired_until,
-            epoch.clock, horizon, self.combining,
         )  # fmt: skip
-        blobs: dict[int, list[bytes]] = {partition: [] for partition in self.chains}
-        for file in self._files(epoch.elements):
-            for partition, partials in map_side.combine(self._frame(file), self.report):
-                blobs[partition].append(to_blob(partials))
-        panes: list[Pane] = []
-        chains = {}
-        for partition, arrived in blobs.items():
-            answer, few = reduce_side.run(partition, [from_blob(blob) for blob in arrived])
-            chains[partition] = Chain.from_json(answer["chain"])
-            if few is not None:
-                panes += panes_of(from_blob(few), self.pipeline.grouping)
-        self.chains, self.expired_until, self.number = chains, horizon, self.number + 1
-        return panes
+        sent: list[tuple[int, tuple[str, bytes]]] = []
+        for number, file in enumerate(self._files(epoch.elements)):
+            for partition, frame in job.map_side.combine(self._frame(file), self.report):
+                sent.append((partition, (f"{number:06d}", to_blob(frame))))
+
+        def run_stage(side: ReduceSide) -> list[Reduced]:
+            nonlocal sent
+            arrived, sent = sent, []
+            reduced: list[Reduced] = []
+            for partition in range(self.partitions):
+                mine = [blob for blob in arrived if blob[0] == partition]
+                if side.is_last:
+                    reduced += side.run_task(partition, mine)
+                    continue
+                for to, passed in side.pass_on(partition, mine):
+                    if to == ANSWER:
+                        reduced.append(passed)
+                    else:
+                        sent.append((to, passed))
+            return reduced
+
+        answered, self.states = job.advance(self.states, run_stage)
+        self.number += 1
+        for reduced in answered:
+            for _, answer, _ in reduced:
+                self.report.late += answer["late"]
+                self.report.expired += answer["expired"]
+        few = [blob for _, _, blob in answered[-1] if blob is not None]
+        return [pane for blob in few for pane in panes_of(from_blob(blob), self.pipeline.grouping)]
 
     def run(self, epochs: Sequence[Epoch]) -> list[list[Pane]]:
         """The panes of each epoch."""

@@ -14,7 +14,12 @@ ENGINES = {
     6: ("spark-batch", "spark-micro-batch", "spark-streaming"),
     10: ("spark-batch", "spark-micro-batch", "spark-streaming"),
     11: ("spark-micro-batch", "spark-streaming"),
+    7: ("spark-streaming",),
+    8: ("spark-streaming",),
+    9: ("spark-streaming", "spark-micro-batch"),
     12: ("spark-streaming",),
+    13: ("spark-streaming",),
+    14: ("spark-streaming", "spark-micro-batch"),
 }
 
 

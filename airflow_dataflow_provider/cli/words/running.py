@@ -183,12 +183,15 @@ def refusals(pipeline: Pipeline) -> list[SubmissionError]:
     """Why the Spark engine would not run the definition, in whatever mode."""
     import polars as pl  # noqa: PLC0415 - only this needs it
 
-    from airflow_dataflow_provider.spark.kernel.kernel import Kernel  # noqa: PLC0415
+    from airflow_dataflow_provider.spark.stages import Stages  # noqa: PLC0415
     from airflow_dataflow_provider.spark.submit import check_plan  # noqa: PLC0415
 
     # Only files say which types the columns have. With numbers, everything works that the engine knows at all.
-    numbers = dict.fromkeys(pipeline.grouping.input_columns(), pl.Int64())
-    checks = (lambda: check_plan(pipeline, None), lambda: Kernel(pipeline.grouping, numbers))
+    first = pipeline.groupings[0]
+    numbers: dict[str, pl.DataType] = dict.fromkeys(first.reads() or first.input_columns(), pl.Int64())
+    checks: list[Callable[[], object]] = [lambda: check_plan(pipeline, None)]
+    if first.reads() is not None:
+        checks.append(lambda: Stages.of(pipeline, numbers))
     return [error for check in checks if (error := refusal(check))]
 
 

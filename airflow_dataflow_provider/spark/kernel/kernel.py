@@ -1,8 +1,9 @@
-"""The kernel: one epoch of one state partition, for all its keys and windows at once.
+"""The kernel: one epoch of one grouping in one state partition, for all its keys and windows at once.
 
-Steps, each a handful of column operations: fold the epoch's partial accumulators into the open windows, ask the trigger
-tree where panes are due, read the panes off, take note of them, drop what has expired. The reference interpreter does
-the same one window at a time; the two are compared pane for pane.
+A few steps, each a handful of column operations: bring what has arrived into the open windows (:mod:`folding`, or
+:mod:`merging` where windows merge, or :mod:`by_element` where the trigger looks at each element), then ask the trigger
+tree at the epoch's boundary where panes are due, read them off, take note of them, and drop what has expired. The
+reference interpreter does the same one window at a time; the two are compared pane for pane.
 """
 
 from __future__ import annotations
@@ -16,24 +17,84 @@ import numpy as np
 import polars as pl
 
 from airflow_dataflow_provider.model.clock import Clock
-from airflow_dataflow_provider.model.elements import PaneTiming
-from airflow_dataflow_provider.model.errors import SubmissionError
-from airflow_dataflow_provider.model.refinement import ACCUMULATING_AND_RETRACTING, DISCARDING
-from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
+from airflow_dataflow_provider.model.grouping import END_OF_WINDOW
+from airflow_dataflow_provider.model.proofs import retracts
+from airflow_dataflow_provider.model.refinement import DISCARDING
+from airflow_dataflow_provider.model.time import MAX_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
-from airflow_dataflow_provider.model.windows import FixedWindows, GlobalWindows, WindowStrategy, expired_until
+from airflow_dataflow_provider.model.windows import (
+    FixedWindows,
+    GlobalWindows,
+    SessionWindows,
+    SlidingWindows,
+    WindowStrategy,
+)
+from airflow_dataflow_provider.model.windows import expired_until as expired_by
 from airflow_dataflow_provider.spark.aggregates import Aggregates
-from airflow_dataflow_provider.spark.kernel.triggers import Mask, Percentiles, Times, Wake, Windows, compile_trigger
+from airflow_dataflow_provider.spark.kernel import by_element, folding, merging
+from airflow_dataflow_provider.spark.kernel.bookkeeping import Bookkeeping
+from airflow_dataflow_provider.spark.kernel.columns import (
+    ELEMENTS, END, FINISHED, FIRST_ARRIVAL, FRESH, ID, INDEX, PASSED, START,
+)  # fmt: skip
+from airflow_dataflow_provider.spark.kernel.panes import Panes
+from airflow_dataflow_provider.spark.kernel.standing import FlatStanding, ListedStanding
+from airflow_dataflow_provider.spark.kernel.triggers import compile_trigger
+from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Mask, Percentiles, States, Times, Windows
+from airflow_dataflow_provider.spark.kernel.triggers.own import OwnNode
+from airflow_dataflow_provider.spark.kernel.triggers.wake import Wake
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.grouping import Grouping
     from airflow_dataflow_provider.model.time import Micros
 
-START, END = "_start", "_end"
-_FRESH, _INDEX, _PASSED, _FINISHED = "_fresh", "_index", "_passed", "_finished"
-_STANDING, _STANDS = "_standing.", "_stands"
-_RIGHT = "_right"
 _NO_CLOCK = Clock(0, NOTHING_KNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What an epoch brings to a partition.
+
+    Attributes:
+        partials: partial accumulators, several a key and window; or None.
+        elements: single elements in arrival order, with their windows; or None.
+        combined: whether each of the partials' frames has at most one row a key and window already.
+    """
+
+    partials: list[pl.DataFrame]
+    elements: pl.DataFrame | None = None
+    combined: bool = True
+
+
+@dataclass(slots=True)
+class Progress:
+    """An epoch under way.
+
+    Attributes:
+        state: every open window.
+        changed: which of its rows differ from before.
+        panes: what has been published, in order.
+        touched: the windows as they were that may have become part of others.
+        expired: elements that no window takes any more.
+        late: how many elements came after their window was complete, but were taken.
+    """
+
+    state: pl.DataFrame
+    changed: Mask
+    clock: Clock
+    horizon: Micros
+    panes: list[pl.DataFrame]
+    touched: pl.DataFrame | None = None
+    expired: pl.DataFrame | None = None
+    late: int = 0
+    next_id: int = -1
+
+    def new_ids(self, count: int) -> Times:
+        """Numbers that no open window has; one that a closed window had may come again, for the newest file wins."""
+        if self.next_id < 0:
+            highest = self.state[ID].max() if len(self.state) else None
+            self.next_id = 0 if highest is None else int(highest) + 1  # type: ignore[call-overload]
+        self.next_id += count
+        return np.arange(self.next_id - count, self.next_id, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +103,19 @@ class Outcome:
 
     Attributes:
         state: every window still open.
-        changed: the rows of ``state`` that differ from before (new, updated, or fired).
+        changed: the rows of ``state`` that differ from before (new, updated, or fired), and tombstones.
         panes: what was fired, in the pane log's columns.
         wake: when the partition next has something to do.
+        expired: elements that no window took; only where windows merge (others are judged on the map side).
+        late: elements that came after their window was complete, likewise.
     """
 
     state: pl.DataFrame
     changed: pl.DataFrame
     panes: pl.DataFrame
     wake: Wake
+    expired: pl.DataFrame | None = None
+    late: int = 0
 
 
 class Kernel:
@@ -59,290 +124,316 @@ class Kernel:
     Args:
         grouping: what, where, when and how.
         schema: the types of the input columns that the grouping reads.
+        takes_back: whether elements can be taken back, as the results of an earlier grouping can.
+        is_last: whether its panes are what the pipeline publishes.
 
     Raises:
-        SubmissionError: where the engine does not know a trigger or combiner, or a column's type does not fit.
+        SubmissionError: where the engine does not know a combiner, or a column's type does not fit.
     """
 
-    def __init__(self, grouping: Grouping, schema: Mapping[str, pl.DataType]) -> None:
-        self.grouping = grouping
+    def __init__(
+        self, grouping: Grouping, schema: Mapping[str, pl.DataType], *, takes_back: bool = False, is_last: bool = True
+    ) -> None:
+        window, trigger = grouping.window, grouping.trigger
+        self.grouping, self.takes_back, self.is_last = grouping, takes_back, is_last
         self.schema = {name: schema[name] for name in grouping.input_columns()}
-        self.aggregates = Aggregates.of(grouping, schema)
-        self.percentiles = Percentiles(grouping.trigger)
-        self.trigger = compile_trigger(grouping.trigger, self.percentiles)
+        self.aggregates = Aggregates.of(grouping, schema, retracting=takes_back)
+        self.percentiles = Percentiles(trigger)
+        self.trigger = compile_trigger(trigger, self.percentiles)
         self.key_types = {column: schema[column] for column in grouping.key}
-        # Of an aligned window the start says it all; what is grouped and joined by should be narrow.
-        self.by = [*grouping.key, START]
-        self._retracts = grouping.refinement is ACCUMULATING_AND_RETRACTING
-        self._discards = grouping.refinement is DISCARDING
+        self.merges = window.merges
+        self.slides = isinstance(window, SlidingWindows)
+        own = any(isinstance(node, OwnNode) for node in [*trigger_nodes(self.trigger)])
+        self.has_own_trigger = own
+        self.book = Bookkeeping(grouping, own=own, takes_back=takes_back)
+        self.retracts = retracts(grouping, is_last=is_last)
+        self.discards = grouping.refinement is DISCARDING
+        self.by_element = trigger.looks_at_elements
+        # A user's own way of merging may depend on the order; sessions do not.
+        self.one_by_one = self.merges and (self.by_element or not isinstance(window, SessionWindows))
+        self.takes_elements = self.by_element or self.one_by_one
+        # Of many windows the start says it all; what is grouped and joined by should be narrow.
+        self.end = _end(window)
+        self.by = [*grouping.key, START] if self.end is not None else [*grouping.key, START, END]
+        self.identity = [ID] if self.merges else self.by
+        values = self.aggregates.output_schema
+        self.standing = ListedStanding(values) if self.merges else FlatStanding(values)
+        self.panes = Panes(
+            grouping, self.aggregates, self.percentiles,
+            hidden=self.discards and is_last, timestamped=not is_last or grouping.output_time is not END_OF_WINDOW,
+        )  # fmt: skip
 
     # What the frames look like
 
     @property
-    def partial_schema(self) -> dict[str, pl.DataType]:
-        """The columns of partial accumulators: key, start of the window, accumulators."""
-        return {**self.key_types, START: pl.Int64(), **{field.name: field.dtype for field in self.aggregates.fields}}
+    def field_names(self) -> list[str]:
+        """What is folded when elements come together: accumulators, and what is kept beside them."""
+        return [*self.aggregates.names, *self.book.names]
 
     @property
+    def field_types(self) -> dict[str, pl.DataType]:
+        """Their types."""
+        return {**{field.name: field.dtype for field in self.aggregates.fields}, **self.book.types}
+
+    @property
+    def partial_schema(self) -> dict[str, pl.DataType]:
+        """The columns of partial accumulators: key, window, accumulators."""
+        return {**self.key_types, START: pl.Int64(), END: pl.Int64(), **self.field_types}
+
+    @cached_property
     def state_schema(self) -> dict[str, pl.DataType]:
         """The columns of an open window: the partial's, then the pane's bookkeeping and the trigger's state."""
-        own: dict[str, pl.DataType] = {
-            END: pl.Int64(), _FRESH: pl.Boolean(), _INDEX: pl.Int32(), _PASSED: pl.UInt32(), _FINISHED: pl.Boolean(),
-        }  # fmt: skip
-        own |= dict.fromkeys(self.trigger.columns(), pl.Int16())
-        if self._retracts:
-            own |= {_STANDS: pl.Boolean()} | {_STANDING + field.name: field.dtype for field in self.aggregates.fields}
+        own: dict[str, pl.DataType] = {INDEX: pl.Int32(), PASSED: pl.UInt32(), FINISHED: pl.Boolean()}
+        if not self.book.timed:
+            own[FRESH] = pl.Boolean()
+        if self.merges:
+            own[ID] = pl.Int64()
+        own |= self.trigger.columns()
+        if self.retracts:
+            own |= self.standing.columns()
         return {**self.partial_schema, **own}
 
     def empty_state(self) -> pl.DataFrame:
         """No window is open."""
         return pl.DataFrame(schema=self.state_schema)
 
-    def fold(self, partials: list[pl.DataFrame], *, combined: bool) -> pl.DataFrame:
-        """Partial accumulators of several map tasks, one row a key and window.
+    def make(self) -> list[pl.Expr]:
+        """Elements to partial accumulators, inside a group."""
+        return [*self.aggregates.make(), *self.book.make()]
 
-        Args:
-            partials: in a fixed order: it decides in which one floating-point sums are added.
-            combined: whether each of them has at most one row a key and window already.
-        """
-        if combined and len(partials) == 1:
-            return partials[0]
-        return pl.concat(partials).group_by(self.by, maintain_order=False).agg(self.aggregates.merge())
+    def lift(self) -> list[pl.Expr]:
+        """Elements to partial accumulators, one each."""
+        return [*self.aggregates.lift(), *self.book.lift()]
+
+    def merge(self) -> list[pl.Expr]:
+        """Partial accumulators to fewer, inside a group."""
+        return [*self.aggregates.merge(), *self.book.merge()]
+
+    def pair(self, suffix: str) -> list[pl.Expr]:
+        """Two partial accumulators side by side to one."""
+        return [*self.aggregates.pair(suffix), *self.book.pair(suffix)]
+
+    def opened(self, partials: pl.DataFrame, *, fresh: bool = True) -> pl.DataFrame:
+        """State rows for windows that have just opened."""
+        defaults = [
+            pl.lit(self._initial(name, dtype, fresh=fresh), dtype=dtype).alias(name)
+            for name, dtype in self.state_schema.items()
+            if name not in self.partial_schema
+        ]
+        return partials.select(*self.partial_schema).with_columns(defaults).select(*self.state_schema)
+
+    def nothing(self) -> list[pl.Expr]:
+        """The accumulators of no elements."""
+        return [*self.aggregates.zeros(), *self.book.zeros()]
+
+    @staticmethod
+    def _initial(name: str, dtype: pl.DataType, *, fresh: bool) -> object:
+        if name == FRESH:
+            return fresh
+        if dtype == pl.Boolean:
+            return False
+        return 0 if dtype.is_numeric() and not name.startswith("_standing") else None
 
     # One epoch
 
-    def advance(self, state: pl.DataFrame, partials: pl.DataFrame | None, clock: Clock, horizon: Micros) -> Outcome:
+    def fold(self, partials: list[pl.DataFrame], *, combined: bool) -> pl.DataFrame:
+        """Partial accumulators of several map tasks, one row a key and window."""
+        return folding.fold(self, partials, combined=combined)
+
+    def advance(
+        self,
+        state: pl.DataFrame,
+        arrived: Arrived | None,
+        clock: Clock,
+        horizon: Micros,
+        arriving: tuple[Clock, Micros] | None = None,
+    ) -> Outcome:
         """Run one epoch.
 
         Args:
             state: the open windows before, in :attr:`state_schema`.
-            partials: the epoch's elements, folded to at most one row a key and window, or None.
+            arrived: the epoch's elements, or None.
             clock: what fires panes.
-            horizon: the ordinary watermark by which windows expire (see ``reference.interpreter.Epoch``).
+            horizon: the ordinary watermark by which windows expire (see ``reference.epoch.Epoch``).
+            arriving: clock and horizon while the elements come in, where they are those of the epoch before: the
+                results of a grouping before are taken while its watermark still waits for them.
         """
-        state, changed = self._update(state, partials)
-        end = state[END].to_numpy()
-        fresh = state[_FRESH].to_numpy().copy()
-        finished = state[_FINISHED].to_numpy()
-        passed = state[_PASSED].to_numpy()
-        nodes = {name: state[name].to_numpy().copy() for name in self.trigger.columns()}
-        windows = Windows(clock, end, fresh, passed)
-        fired = self.trigger.should_fire(nodes, windows) & ~finished
-        expired: Mask = end <= expired_until(horizon, self.grouping.allowed_lateness)
-        # No trigger can lose data: what expires unpublished is published now.
-        due = fired | (expired & fresh)
-        if not due.any() and not expired.any():
-            return Outcome(state, state.filter(changed), self.no_panes, self._wake(end, passed))
+        now = Progress(state, np.zeros(len(state), dtype=np.bool_), *(arriving or (clock, horizon)), [])
+        if self.merges:
+            now.new_ids(0)
+        if arrived is not None:
+            if self.by_element and (arrived.elements is not None and len(arrived.elements)):
+                self._boundary(now)
+            if self.one_by_one:
+                merging.one_by_one(self, now, arrived)
+            elif self.by_element:
+                by_element.take(self, now, arrived.elements)
+            elif self.merges:
+                merging.take(self, now, arrived)
+            else:
+                folding.take(self, now, arrived)
+        now.clock, now.horizon = clock, horizon
+        self._boundary(now)
+        changed = now.state.filter(now.changed)
+        removed = merging.tombstones(now, expired_by(horizon, self.grouping.allowed_lateness))
+        if removed is not None:
+            changed = pl.concat([changed, removed])
+        panes = pl.concat(now.panes) if now.panes else self.no_panes
+        return Outcome(now.state, changed, panes, self._wake(now), now.expired, now.late)
 
-        silent = self._unchanged(state, due, fresh)
-        panes = self._panes(state, due & ~silent, expired, clock)
-        now_finished = self.trigger.on_fire(nodes, windows, fired)
-        reached = np.where(due, self.percentiles.reached(clock, end), passed)
-        published = due & ~silent
-        columns = [
-            pl.Series(_FRESH, fresh & ~due),
-            pl.Series(_INDEX, state[_INDEX].to_numpy() + published, dtype=pl.Int32),
-            pl.Series(_PASSED, reached, dtype=pl.UInt32),
-            pl.Series(_FINISHED, finished | now_finished),
-            *(pl.Series(name, values, dtype=pl.Int16) for name, values in nodes.items()),
-        ]
-        after = state.with_columns(columns)
-        mask = pl.lit(pl.Series(due))
-        if self._retracts:
-            after = after.with_columns(
-                pl.col(_STANDS) | mask,
-                *(
-                    pl.when(mask).then(pl.col(name)).otherwise(pl.col(_STANDING + name)).alias(_STANDING + name)
-                    for name in self.aggregates.names
-                ),
-            )
-        if self._discards:
-            after = after.with_columns(
-                pl.when(mask).then(zero).otherwise(pl.col(name)).alias(name)
-                for name, zero in zip(self.aggregates.names, self.aggregates.zeros(), strict=True)
-            )
-        kept = ~expired
-        return Outcome(
-            after.filter(kept),
-            after.filter(kept & (changed | due)),
-            panes,
-            self._wake(end[kept], reached[kept]),
-        )
+    def windows(self, rows: pl.DataFrame, clock: Clock, *, at_boundary: bool = True) -> Windows:
+        """What triggers see of some open windows."""
+        if self.book.timed:
+            first = rows[FIRST_ARRIVAL].to_numpy().copy()
+        else:
+            first = np.where(rows[FRESH].to_numpy(), 0, NOT_FRESH)
+        return Windows(
+            clock, rows[START].to_numpy(), rows[END].to_numpy(), first, rows[PASSED].to_numpy(), at_boundary
+        )  # fmt: skip
 
-    def _update(self, state: pl.DataFrame, partials: pl.DataFrame | None) -> tuple[pl.DataFrame, Mask]:
-        """Fold partial accumulators into the open windows; the mask says which rows of the result have changed."""
-        if partials is None or not len(partials):
-            return state, np.zeros(len(state), dtype=np.bool_)
-        if not len(state):
-            opened = self._opened(partials)
-            return opened, np.ones(len(opened), dtype=np.bool_)
-        where = state.lazy().select(*self.by, pl.int_range(pl.len(), dtype=pl.UInt32).alias("_row"))
-        found = partials.lazy().join(where, on=self.by, how="left", nulls_equal=True).collect()
-        known = found.filter(pl.col("_row").is_not_null())
-        rows = known["_row"]
-        old = state[rows]
-        updated = (
-            old.hstack([known[name].alias(name + _RIGHT) for name in self.aggregates.names])
-            .with_columns(self.aggregates.pair(_RIGHT))
-            .with_columns(pl.lit(value=True).alias(_FRESH))
-            .select(*self.state_schema)
-        )
-        opened = self._opened(found.filter(pl.col("_row").is_null()))
-        untouched = np.ones(len(state), dtype=np.bool_)
-        untouched[rows.to_numpy()] = False
-        rest = state.filter(untouched) if len(rows) else state
-        changed = np.ones(len(rest) + len(updated) + len(opened), dtype=np.bool_)
-        changed[: len(rest)] = False
-        return pl.concat([rest, updated, opened], rechunk=True), changed
-
-    def _opened(self, partials: pl.DataFrame) -> pl.DataFrame:
-        """State rows for windows that have just opened."""
-        defaults: list[pl.Expr] = []
-        for name, dtype in self.state_schema.items():
-            if name in self.partial_schema:
-                continue
-            if name == END:
-                defaults.append(window_end(self.grouping.window, pl.col(START)).alias(END))
-                continue
-            value = (
-                True if name == _FRESH else False if dtype == pl.Boolean else None if name.startswith(_STANDING) else 0
-            )
-            defaults.append(pl.lit(value, dtype=dtype).alias(name))
-        return partials.select(*self.partial_schema).with_columns(defaults)
-
-    def _unchanged(self, state: pl.DataFrame, due: Mask, fresh: Mask) -> Mask:
-        """Where a firing has nothing to say (``figures.md``, notes): it is noted, but no pane is published."""
-        if self._discards:
-            return due & ~fresh
-        if not self._retracts:
-            return np.zeros_like(due)
-        new = self.aggregates.extract(state)
-        old = self._standing_values(state)
-        same = state[_STANDS].to_numpy() & due
-        for column in new.columns:
-            same = same & new[column].eq_missing(old[column]).to_numpy()
-        return same
-
-    def _standing_values(self, state: pl.DataFrame) -> pl.DataFrame:
-        names = self.aggregates.names
-        return self.aggregates.extract(state.select(pl.col(_STANDING + name).alias(name) for name in names))
-
-    # Panes
-
-    def _panes(self, state: pl.DataFrame, published: Mask, expired: Mask, clock: Clock) -> pl.DataFrame:
-        rows = state.filter(published)
-        end = rows[END].to_numpy()
-        on_time = clock.watermark >= end
-        was_on_time = (rows[_PASSED].to_numpy() & self.percentiles.bit(100.0)) != 0
-        timing = np.where(~on_time, 0, np.where(was_on_time, 2, 1))
-        labels = np.array([PaneTiming.EARLY, PaneTiming.ON_TIME, PaneTiming.LATE], dtype=object)
-        context = {
-            "pane_timing": pl.Series(labels[timing], dtype=pl.String),
-            "completeness": pl.Series(_completeness(clock, end), dtype=pl.Float64),
+    def states(self, rows: pl.DataFrame) -> States:
+        """The trigger's state columns of some open windows, to be changed in place."""
+        return {
+            name: np.array(rows[name].to_list(), dtype=object) if dtype == pl.Binary else rows[name].to_numpy().copy()
+            for name, dtype in self.trigger.columns().items()
         }
-        inserts = self._pane_frame(rows, self.aggregates.extract(rows), clock, context).with_columns(
-            pane_index=rows[_INDEX],
-            pane_is_first=rows[_INDEX] == 0,
-            pane_is_last=pl.Series(expired[published]),
-            pane_is_retraction=pl.lit(value=False),
-        )
-        if not self._retracts:
-            return inserts.select(self.pane_columns)
-        retractions = (
-            self._pane_frame(rows, self._standing_values(rows), clock, context)
-            .with_columns(
-                pane_index=rows[_INDEX] - 1,
-                pane_is_first=pl.lit(value=False),
-                pane_is_last=pl.lit(value=False),
-                pane_is_retraction=pl.lit(value=True),
-            )
-            .filter(rows[_STANDS])
-        )
-        return pl.concat([retractions.select(self.pane_columns), inserts.select(self.pane_columns)])
 
-    def _pane_frame(
-        self, rows: pl.DataFrame, values: pl.DataFrame, clock: Clock, context: Mapping[str, pl.Series]
-    ) -> pl.DataFrame:
-        frame = rows.select(*self.grouping.key, _time(START).alias("window_start"), _time(END).alias("window_end"))
-        frame = frame.hstack(values).with_columns(**context)
-        if self._discards:
-            # A reader adds discarding panes up, and means cannot be added: give it the accumulators too.
-            frame = frame.hstack(rows.select(pl.col(name).alias(f"_{name}") for name in self.aggregates.names))
-        return frame.with_columns(
-            watermark=_time(pl.lit(clock.watermark, dtype=pl.Int64)),
-            processing_time=_time(pl.lit(clock.processing_time, dtype=pl.Int64)),
-        )
+    def with_states(self, rows: pl.DataFrame, states: States) -> pl.DataFrame:
+        """The rows with these trigger states."""
+        columns = self.trigger.columns()
+        return rows.with_columns(pl.Series(name, states[name], dtype=dtype) for name, dtype in columns.items())
 
-    @property
-    def pane_columns(self) -> list[str]:
-        """The pane log's columns, in order (the engine adds ``epoch``)."""
-        hidden = [f"_{name}" for name in self.aggregates.names] if self._discards else []
-        return [
-            "window_start", "window_end", *self.grouping.key, *self.grouping.combiners, "pane_timing", "pane_index",
-            "pane_is_first", "pane_is_last", "pane_is_retraction", "completeness", "watermark", "processing_time",
-            *hidden,
-        ]  # fmt: skip
+    def not_fresh(self, where: pl.Expr) -> pl.Expr:
+        """The column that says what is fresh, with nothing fresh there."""
+        if self.book.timed:
+            return pl.when(where).then(pl.lit(NOT_FRESH, dtype=pl.Int64)).otherwise(pl.col(FIRST_ARRIVAL)).alias(FIRST_ARRIVAL)
+        return (pl.col(FRESH) & ~where).alias(FRESH)
+
+    def empty(self, rows: pl.DataFrame) -> Mask:
+        """Where all elements were taken back, so that there is nothing to say any more."""
+        nothing: Mask = np.zeros(len(rows), dtype=np.bool_)
+        return (rows[ELEMENTS] == 0).to_numpy() if self.takes_back and self.retracts else nothing
+
+    def _boundary(self, now: Progress) -> None:
+        """Publish what is due, in place of nothing new; drop what expires."""
+        state, clock = now.state, now.clock
+        if not len(state):
+            return
+        windows, states = self.windows(state, clock), self.states(state)
+        finished = state[FINISHED].to_numpy()
+        going = ~finished
+        before = {name: column.copy() for name, column in states.items()} if clock.signals or self.has_own_trigger else {}
+        if before:
+            self.trigger.on_clock(states, windows)
+            for name, column in states.items():
+                column[finished] = before[name][finished]
+                now.changed = now.changed | (column != before[name])
+        fired = self.trigger.should_fire(states, windows) & going
+        expired: Mask = windows.end <= expired_by(now.horizon, self.grouping.allowed_lateness)
+        # A window never takes what it has not published into its grave, whatever its trigger says.
+        due = fired | (expired & windows.fresh)
+        if before:
+            now.state = state = self.with_states(state, states)
+        if due.any():
+            rows = state.filter(due)
+            after = self.publish(now, rows, is_last=expired[due])
+            ended = self.trigger.on_fire(states, windows, fired)
+            at = np.flatnonzero(due)
+            after = self.with_states(after, {name: column[at] for name, column in states.items()})
+            after = after.with_columns(pl.Series(FINISHED, (finished | ended)[at]))
+            kept = due & ~expired
+            rest = state.filter(~due & ~expired)
+            if kept.any():
+                after = after.filter(~expired[due])
+                now.state = pl.concat([rest, after], rechunk=True)
+                now.changed = np.concatenate([now.changed[~due & ~expired], np.ones(len(after), dtype=np.bool_)])
+            else:
+                now.state, now.changed = rest, now.changed[~due & ~expired]
+        elif expired.any():
+            now.state, now.changed = state.filter(~expired), now.changed[~expired]
+
+    def publish(self, now: Progress, rows: pl.DataFrame, *, is_last: Mask) -> pl.DataFrame:
+        """The panes of some open windows, preceded by what they take back; the rows as they are then.
+
+        The trigger is not told here.
+        """
+        values = self.aggregates.extract(rows)
+        empty = self.empty(rows)
+        if self.retracts:
+            silent = self.standing.says_nothing_new(rows, values, empty)
+            timestamp = self.panes.timestamp(rows)
+        elif self.discards:
+            silent = ~self.windows(rows, now.clock).fresh
+        else:
+            silent = np.zeros(len(rows), dtype=np.bool_)
+        speaks = ~silent
+        if speaks.any():
+            loud = rows if speaks.all() else rows.filter(speaks)
+            if self.retracts:
+                stood, at = self.standing.retractions(loud)
+                if len(stood):
+                    now.panes.append(self.panes.retractions(stood, loud[at], now.clock))
+            full = speaks & ~empty
+            if full.any():
+                everything = full.all()
+                now.panes.append(
+                    self.panes.inserts(
+                        rows if everything else rows.filter(full),
+                        values if everything else values.filter(full),
+                        is_last[full],
+                        now.clock,
+                    )
+                )
+        reached = self.percentiles.reached(now.clock, rows[END].to_numpy())
+        published = speaks & ~empty
+        after = rows.with_columns(
+            self.not_fresh(pl.lit(value=True)),
+            pl.Series(INDEX, rows[INDEX].to_numpy() + published, dtype=pl.Int32),
+            pl.Series(PASSED, reached, dtype=pl.UInt32),
+        )
+        if self.retracts:
+            # Where nothing new was said, what stands is equal, and so is its index.
+            after = self.standing.set(after, values, timestamp, empty)
+        if self.discards:
+            after = after.with_columns(self.aggregates.zeros())
+        return after.select(rows.columns)
 
     @cached_property
     def no_panes(self) -> pl.DataFrame:
         """No panes, in the pane log's columns."""
         nothing = self.empty_state()
-        none = np.zeros(0, dtype=np.bool_)
-        return self._panes(nothing, none, none, _NO_CLOCK)
+        return self.panes.inserts(nothing, self.aggregates.extract(nothing), np.zeros(0, dtype=np.bool_), _NO_CLOCK)
 
-    def _wake(
-        self, end: np.ndarray[tuple[int], np.dtype[np.int64]], passed: np.ndarray[tuple[int], np.dtype[np.uint32]]
-    ) -> Wake:
-        return Wake.of(self.percentiles, end, passed)
+    def _wake(self, now: Progress) -> Wake:
+        windows, states = self.windows(now.state, now.clock), self.states(now.state)
+        return Wake.of(
+            self.trigger, self.percentiles, self.grouping.trigger.signals(), states, windows, always=self.has_own_trigger
+        )  # fmt: skip
+
+
+def _end(window: WindowStrategy) -> pl.Expr | None:
+    """The end of a window, if its start tells it."""
+    match window:
+        case FixedWindows(size=size) | SlidingWindows(size=size):
+            return pl.col(START) + size
+        case GlobalWindows():
+            return pl.lit(MAX_TIME, dtype=pl.Int64)
+        case _:
+            return None
+
+
+def trigger_nodes(node: object) -> list[object]:
+    """A compiled tree's nodes."""
+    return [node, *(below for part in getattr(node, "nodes", ()) for below in trigger_nodes(part))]
 
 
 @lru_cache(maxsize=16)
-def _kernel(grouping: Grouping, schema: tuple[tuple[str, pl.DataType], ...]) -> Kernel:
-    return Kernel(grouping, dict(schema))
+def _kernel(grouping: Grouping, schema: tuple[tuple[str, pl.DataType], ...], takes_back: bool, is_last: bool) -> Kernel:  # noqa: FBT001
+    return Kernel(grouping, dict(schema), takes_back=takes_back, is_last=is_last)
 
 
-def kernel_for(grouping: Grouping, schema: Mapping[str, pl.DataType]) -> Kernel:
+def kernel_for(
+    grouping: Grouping, schema: Mapping[str, pl.DataType], *, takes_back: bool = False, is_last: bool = True
+) -> Kernel:
     """The kernel of a grouping; a worker process makes it once, not once a partition and epoch."""
-    return _kernel(grouping, tuple(schema.items()))
-
-
-def window_start(window: WindowStrategy, event: Times) -> Times:
-    """``AssignWindows``, column-wise: the start of the window of each time.
-
-    Raises:
-        SubmissionError: ``ENGINE_WINDOW`` for a strategy that the engine does not know.
-    """
-    match window:
-        case FixedWindows(size=size, offset=offset):
-            start: Times = event - np.mod(event - offset, size)
-            return start
-        case GlobalWindows():
-            return np.full(len(event), MIN_TIME)
-        case _:
-            raise SubmissionError(
-                f"the Spark engine does not know the windows {window!r}",
-                todo="use FixedWindows or GlobalWindows, or run it on the reference interpreter",
-                code="ENGINE_WINDOW",
-            )
-
-
-def window_end(window: WindowStrategy, start: pl.Expr) -> pl.Expr:
-    """The end of the window that starts there."""
-    return start + window.size if isinstance(window, FixedWindows) else pl.lit(MAX_TIME, dtype=pl.Int64)
-
-
-def _time(column: str | pl.Expr) -> pl.Expr:
-    """Microseconds as a UTC timestamp; the infinities, which no calendar has, as null."""
-    expr = pl.col(column) if isinstance(column, str) else column
-    finite = pl.when((expr > MIN_TIME) & (expr < MAX_TIME)).then(expr)
-    return finite.cast(pl.Datetime("us", "UTC"))
-
-
-def _completeness(
-    clock: Clock, end: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """For each window end the greatest share that the watermark curve claims (``WatermarkCurve.completeness``)."""
-    claimed = np.zeros(len(end), dtype=np.float64)
-    for percentile, mark in clock.watermarks:
-        claimed = np.where(mark >= end, percentile / 100, claimed)
-    return claimed
+    return _kernel(grouping, tuple(schema.items()), takes_back, is_last)

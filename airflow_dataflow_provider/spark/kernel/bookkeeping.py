@@ -1,0 +1,75 @@
+"""What is kept of a window's elements beside the accumulators, as far as somebody looks at it."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from airflow_dataflow_provider.model.grouping import EARLIEST as EARLIEST_TIME
+from airflow_dataflow_provider.model.grouping import LATEST as LATEST_TIME
+from airflow_dataflow_provider.model.grouping import Grouping
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
+from airflow_dataflow_provider.model.triggers import AfterDelay, AtPeriod
+from airflow_dataflow_provider.spark.kernel.columns import (
+    ARRIVAL, EARLIEST, ELEMENTS, EVENT, FIRST_ARRIVAL, LATEST, SIGN,
+)  # fmt: skip
+from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH
+
+_INT = pl.Int64()
+
+
+class Bookkeeping:
+    """Columns that fold like accumulators do.
+
+    Args:
+        grouping: says what somebody looks at.
+        own: its trigger has a user's own part, which may look at everything.
+        takes_back: elements can be taken back, so that a window can become empty.
+    """
+
+    def __init__(self, grouping: Grouping, *, own: bool, takes_back: bool) -> None:
+        self.timed = own or any(isinstance(node, AtPeriod | AfterDelay) for node in grouping.trigger.walk())
+        self._columns: dict[str, tuple[str, pl.Expr, int]] = {}
+        if self.timed:
+            self._columns[FIRST_ARRIVAL] = ("min", pl.col(ARRIVAL), NOT_FRESH)
+        if grouping.output_time is EARLIEST_TIME:
+            self._columns[EARLIEST] = ("min", pl.col(EVENT), MAX_TIME)
+        if grouping.output_time is LATEST_TIME:
+            self._columns[LATEST] = ("max", pl.col(EVENT), MIN_TIME)
+        if takes_back:
+            self._columns[ELEMENTS] = ("sum", pl.col(SIGN).cast(_INT), 0)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns."""
+        return list(self._columns)
+
+    @property
+    def lasting(self) -> list[str]:
+        """Those that speak of all elements of a window, not only of those since the last pane."""
+        return [name for name in self._columns if name != FIRST_ARRIVAL]
+
+    @property
+    def types(self) -> dict[str, pl.DataType]:
+        """Their types."""
+        return dict.fromkeys(self._columns, _INT)
+
+    def make(self) -> list[pl.Expr]:
+        """Elements to columns, inside a group."""
+        return [getattr(source, how)().cast(_INT).alias(name) for name, (how, source, _) in self._columns.items()]
+
+    def lift(self) -> list[pl.Expr]:
+        """Elements to columns, one each."""
+        return [source.cast(_INT).alias(name) for name, (_, source, _) in self._columns.items()]
+
+    def merge(self) -> list[pl.Expr]:
+        """Columns to fewer, inside a group."""
+        return [getattr(pl.col(name), how)().alias(name) for name, (how, _, _) in self._columns.items()]
+
+    def pair(self, suffix: str) -> list[pl.Expr]:
+        """Two side by side to one."""
+        horizontal = {"min": pl.min_horizontal, "max": pl.max_horizontal, "sum": pl.sum_horizontal}
+        return [horizontal[how](name, name + suffix).alias(name) for name, (how, _, _) in self._columns.items()]
+
+    def zeros(self) -> list[pl.Expr]:
+        """Those of no elements."""
+        return [pl.lit(zero, dtype=_INT).alias(name) for name, (_, _, zero) in self._columns.items()]

@@ -1,0 +1,241 @@
+"""Triggers that look at elements: where among an epoch's elements each window fires, and what it publishes there.
+
+Not element by element: every window says where its trigger is next due (:meth:`Node.next_due`), all windows together,
+so there are as many rounds as the busiest window has firings. The firings cut each window's elements into segments;
+segments are combined like groups, and what accumulates across them is a running fold in a logarithmic number of steps.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from airflow_dataflow_provider.model.triggers import AtCount, Repeat
+from airflow_dataflow_provider.spark.kernel import folding
+from airflow_dataflow_provider.spark.kernel.columns import (
+    ARRIVAL, END, FINISHED, FRESH, INDEX, PASSED, RIGHT,
+)  # fmt: skip
+from airflow_dataflow_provider.spark.kernel.standing import FlatStanding
+from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Elements, Indices, Mask, States, Windows
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.spark.kernel.kernel import Kernel, Progress
+
+_SEGMENT = "_segment"
+
+
+def take(kernel: Kernel, now: Progress, elements: pl.DataFrame | None) -> None:
+    """Bring an epoch's elements, in arrival order, into windows that do not merge."""
+    if elements is None or not len(elements):
+        return
+    rows = folding.place(kernel, now, elements)
+    take_into(kernel, now, elements, rows)
+
+
+def take_into(kernel: Kernel, now: Progress, elements: pl.DataFrame, rows: Indices) -> None:
+    """Bring elements into open windows: element ``i`` into the one at ``rows[i]`` of the state."""
+    touched, compact = np.unique(rows, return_inverse=True)
+    sub = now.state[touched]
+    order = np.argsort(compact, kind="stable")
+    ordered, row = elements[order], compact[order]
+    bounds = np.searchsorted(row, np.arange(len(touched) + 1))
+    states = kernel.states(sub)
+    going = ~sub[FINISHED].to_numpy()
+    fires = _firings(kernel, now, sub, ordered, bounds, states, going)
+    after = _publish(kernel, now, sub, ordered, row, fires)
+    after = kernel.with_states(after, states).with_columns(pl.Series(FINISHED, ~going))
+    untouched = np.ones(len(now.state), dtype=np.bool_)
+    untouched[touched] = False
+    now.state = pl.concat([now.state.filter(untouched), after.select(*kernel.state_schema)], rechunk=True)
+    now.changed = np.concatenate([now.changed[untouched], np.ones(len(after), dtype=np.bool_)])
+
+
+def _firings(
+    kernel: Kernel, now: Progress, sub: pl.DataFrame, ordered: pl.DataFrame, bounds: Indices, states: States, going: Mask
+) -> Mask:  # fmt: skip
+    """After which elements a pane is fired; trigger states and ``going`` are moved on, in place."""
+    trigger, start, stop = kernel.trigger, bounds[:-1], bounds[1:]
+    fires = np.zeros(len(ordered), dtype=np.bool_)
+    match kernel.grouping.trigger:
+        case Repeat(trigger=AtCount(n=n)):
+            # In closed form: every n-th element since the last firing, however long ago that was.
+            (count,) = states.values()
+            before = np.repeat(count - start, stop - start) + np.arange(len(ordered)) + 1
+            fires = before % n == 0
+            count += stop - start
+            count %= n
+            return fires
+    elements = Elements(ordered, stop)
+    windows = kernel.windows(sub, now.clock, at_boundary=False)
+    at = start.copy()
+    elements.prepared |= {"now": windows, "since": at.copy()}
+    active = np.flatnonzero(going)
+    while len(active):
+        due = trigger.next_due(states, elements, active, at[active])
+        found = due < stop[active]
+        upto = np.where(found, due + 1, stop[active])
+        trigger.consume(states, elements, active, at[active], upto)
+        at[active] = upto
+        fired = np.zeros(len(sub), dtype=np.bool_)
+        fired[active[found]] = True
+        if not fired.any():
+            break
+        fires[due[found]] = True
+        if kernel.has_own_trigger:
+            _freshen(windows, elements, at, fired)
+        going[trigger.on_fire(states, windows, fired)] = False
+        # What its last pane knew of the watermark, and that nothing is fresh.
+        windows.passed = np.where(fired, kernel.percentiles.reached(now.clock, windows.end), windows.passed)
+        windows.first_arrival = np.where(fired, NOT_FRESH, windows.first_arrival)
+        elements.prepared["since"] = np.where(fired, at, elements.prepared["since"])
+        active = np.flatnonzero(going & (at < stop))
+    return fires
+
+
+def _freshen(windows: Windows, elements: Elements, at: Indices, fired: Mask) -> None:
+    """Say of the windows that fire when the first element of the pane arrived: a user's own trigger may ask."""
+    arrivals = elements.frame[ARRIVAL].to_numpy()
+    for row in np.flatnonzero(fired):
+        first = arrivals[elements.prepared["since"][row] : at[row]].min()
+        windows.first_arrival[row] = min(windows.first_arrival[row], first)
+
+
+def _publish(
+    kernel: Kernel, now: Progress, sub: pl.DataFrame, ordered: pl.DataFrame, row: Indices, fires: Mask
+) -> pl.DataFrame:  # fmt: skip
+    """The panes of all firings, in order; the windows as they are after the last element."""
+    begins = np.ones(len(row), dtype=np.bool_)
+    begins[1:] = (row[1:] != row[:-1]) | fires[:-1]
+    segment = np.cumsum(begins) - 1
+    grouped = ordered.with_columns(pl.Series(_SEGMENT, segment).set_sorted()).group_by(_SEGMENT, maintain_order=True)
+    segments = grouped.agg(kernel.make())
+    first = np.flatnonzero(begins)
+    of = row[first]
+    last = np.append(first[1:], len(row)) - 1
+    firing = fires[last]
+    opens = np.ones(len(of), dtype=np.bool_)
+    opens[1:] = of[1:] != of[:-1]
+    running = _running(kernel, sub, segments, of, opens)
+    after = _after(kernel, sub, running, of, firing)
+    if not firing.any():
+        return after
+    published = _fire(kernel, now, sub, running, of, firing)
+    return _noted(kernel, now, after, running, of[firing], firing, published)
+
+
+def _running(kernel: Kernel, sub: pl.DataFrame, segments: pl.DataFrame, of: Indices, opens: Mask) -> pl.DataFrame:
+    """What each segment's pane says: its own elements and, as far as they count, those before it."""
+    names = kernel.field_names
+    # What was there before the epoch belongs to the first segment of a window.
+    before = sub[of].select(pl.col(name).alias(name + RIGHT) for name in names)
+    mask = pl.lit(pl.Series(opens))
+    paired = [
+        pl.when(mask).then(expr).otherwise(pl.col(name)).alias(name)
+        for name, expr in zip(names, kernel.pair(RIGHT), strict=True)
+    ]
+    running = segments.hstack(before).with_columns(paired).select(names)
+    lasting = kernel.book.lasting if kernel.discards else [*kernel.aggregates.names, *kernel.book.lasting]
+    if not lasting:
+        return running
+    pair = dict(zip(names, kernel.pair(RIGHT), strict=True))
+    position = np.arange(len(of)) - np.maximum.accumulate(np.where(opens, np.arange(len(of)), 0))
+    step, longest = 1, int(position.max(initial=0))
+    while step <= longest:
+        mask = pl.lit(pl.Series(position >= step))
+        earlier = running.select(pl.col(name).shift(step).alias(name + RIGHT) for name in names)
+        running = (
+            running.hstack(earlier)
+            .with_columns(pl.when(mask).then(pair[name]).otherwise(pl.col(name)).alias(name) for name in lasting)
+            .select(names)
+        )
+        step *= 2
+    return running
+
+
+def _fire(
+    kernel: Kernel, now: Progress, sub: pl.DataFrame, running: pl.DataFrame, of: Indices, firing: Mask
+) -> Mask:  # fmt: skip
+    """Publish the firing segments: each is a row of the state as it stood then. The answer says which said anything."""
+    at = of[firing]
+    again = np.zeros(len(at), dtype=np.bool_)
+    again[1:] = at[1:] == at[:-1]
+    fields = running.filter(firing)
+    rows = sub[at].with_columns(fields[name] for name in kernel.field_names)
+    if not kernel.book.timed:
+        rows = rows.with_columns(pl.lit(value=True).alias(FRESH))
+    reached = kernel.percentiles.reached(now.clock, rows[END].to_numpy())
+    rows = rows.with_columns(pl.Series(PASSED, np.where(again, reached, rows[PASSED].to_numpy()), dtype=pl.UInt32))
+    if kernel.retracts and again.any():
+        rows = _standing_in_between(kernel, rows, again)
+    published = np.ones(len(rows), dtype=np.bool_)
+    if kernel.retracts:
+        empty = kernel.empty(rows)
+        published = ~kernel.standing.says_nothing_new(rows, kernel.aggregates.extract(rows), empty) & ~empty
+    # How many of the same window were published before, in this epoch.
+    total = np.cumsum(published) - published
+    base = np.maximum.accumulate(np.where(again, 0, total))
+    rows = rows.with_columns(pl.Series(INDEX, rows[INDEX].to_numpy() + total - base, dtype=pl.Int32))
+    kernel.publish(now, rows, is_last=np.zeros(len(rows), dtype=np.bool_))
+    return published
+
+
+def _standing_in_between(kernel: Kernel, rows: pl.DataFrame, again: Mask) -> pl.DataFrame:
+    """Where a window fires again within the epoch, what stands is its firing before."""
+    if not isinstance(kernel.standing, FlatStanding):  # windows that merge take one element at a time
+        raise TypeError(kernel.standing)
+    values = kernel.aggregates.extract(rows)
+    stood = kernel.standing.set(rows, values, kernel.panes.timestamp(rows), kernel.empty(rows))
+    return _where(again, stood.select(pl.all().shift(1)), rows, list(kernel.standing.columns()))
+
+
+def _where(mask: Mask, first: pl.DataFrame, second: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """The second frame, with these columns of the first one where the mask says so."""
+    beside = second.hstack([first[name].alias(name + RIGHT) for name in names])
+    condition = pl.lit(pl.Series(mask))
+    chosen = (pl.when(condition).then(pl.col(name + RIGHT)).otherwise(pl.col(name)).alias(name) for name in names)
+    return beside.with_columns(chosen).select(second.columns)
+
+
+def _after(
+    kernel: Kernel, sub: pl.DataFrame, running: pl.DataFrame, of: Indices, firing: Mask
+) -> pl.DataFrame:  # fmt: skip
+    """The windows after the epoch's last element."""
+    ends = np.ones(len(of), dtype=np.bool_)
+    ends[:-1] = of[1:] != of[:-1]
+    rest = running.filter(ends)
+    said = firing[ends]
+    after = sub.with_columns(rest[name] for name in kernel.field_names)
+    if not kernel.book.timed:
+        after = after.with_columns(pl.lit(value=True).alias(FRESH))
+    after = after.with_columns(kernel.not_fresh(pl.lit(pl.Series(said))))
+    if kernel.discards and said.any():
+        mask = pl.lit(pl.Series(said))
+        zeros = zip(kernel.aggregates.names, kernel.aggregates.zeros(), strict=True)
+        after = after.with_columns(
+            pl.when(mask).then(zero).otherwise(pl.col(name)).alias(name) for name, zero in zeros
+        )  # fmt: skip
+    return after
+
+
+def _noted(  # noqa: PLR0913 - what the epoch's firings left
+    kernel: Kernel, now: Progress, after: pl.DataFrame, running: pl.DataFrame, at: Indices, firing: Mask, published: Mask
+) -> pl.DataFrame:  # fmt: skip
+    """With the index, the watermarks and the standing pane that the last firing of each window left."""
+    final = np.ones(len(at), dtype=np.bool_)
+    final[:-1] = at[1:] != at[:-1]
+    fired = at[final]
+    index, passed = after[INDEX].to_numpy().copy(), after[PASSED].to_numpy().copy()
+    np.add.at(index, at, published)
+    passed[fired] = kernel.percentiles.reached(now.clock, after[END].to_numpy()[fired])
+    after = after.with_columns(pl.Series(INDEX, index, dtype=pl.Int32), pl.Series(PASSED, passed, dtype=pl.UInt32))
+    if not kernel.retracts:
+        return after
+    last = running.filter(firing).filter(final)
+    rows = after[fired].with_columns(last[name] for name in kernel.field_names)
+    values, timestamp = kernel.aggregates.extract(rows), kernel.panes.timestamp(rows)
+    stood = kernel.standing.set(rows, values, timestamp, kernel.empty(rows))
+    where = np.full(len(after), -1)
+    where[fired] = np.arange(len(fired))
+    return _where(where >= 0, stood[np.maximum(where, 0)], after, list(kernel.standing.columns()))

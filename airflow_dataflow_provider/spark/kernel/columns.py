@@ -1,0 +1,46 @@
+"""The columns of frames: those of elements, of partial accumulators, and of open windows."""
+
+from __future__ import annotations
+
+from airflow_dataflow_provider.model.par_do import ARRIVAL_TIME as ARRIVAL
+from airflow_dataflow_provider.model.par_do import EVENT_TIME as EVENT
+from airflow_dataflow_provider.spark.aggregates import SIGN
+
+START, END = "_start", "_end"
+"""A window's bounds, in microseconds."""
+FRESH = "_fresh"
+"""Whether something has come since the last pane; where no trigger looks at more than that."""
+FIRST_ARRIVAL = "_first_arrival"
+"""The earliest arrival since the last pane; ``NOT_FRESH`` where nothing has come."""
+EARLIEST, LATEST = "_earliest", "_latest"
+"""The event times of a window's earliest and latest element."""
+ELEMENTS = "_elements"
+"""Elements less those that were taken back."""
+INDEX, PASSED, FINISHED = "_index", "_passed", "_finished"
+ID = "_id"
+"""A window that can merge is known by a number, for its bounds change."""
+STANDING = "_standing"
+TIMESTAMP = "_timestamp"
+"""The event time of a pane as an element of the next grouping."""
+RIGHT = "_right"
+"""The suffix of the second of two accumulators side by side."""
+
+__all__ = [
+    "ARRIVAL",
+    "EARLIEST",
+    "ELEMENTS",
+    "END",
+    "EVENT",
+    "FINISHED",
+    "FIRST_ARRIVAL",
+    "FRESH",
+    "ID",
+    "INDEX",
+    "LATEST",
+    "PASSED",
+    "RIGHT",
+    "SIGN",
+    "STANDING",
+    "START",
+    "TIMESTAMP",
+]

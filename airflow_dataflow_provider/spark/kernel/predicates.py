@@ -1,0 +1,46 @@
+"""Predicates, column-wise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from airflow_dataflow_provider.model.predicates import (
+    COMPARISONS,
+    Both,
+    Called,
+    Comparison,
+    Either,
+    IsIn,
+    IsNull,
+    Not,
+    Predicate,
+)
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.spark.kernel.triggers.node import Mask
+
+
+def mask_of(predicate: Predicate, frame: pl.DataFrame) -> Mask:
+    """Where a predicate holds. A user's own function is called for each row."""
+    match predicate:
+        case Both(left=left, right=right):
+            return mask_of(left, frame) & mask_of(right, frame)
+        case Either(left=left, right=right):
+            return mask_of(left, frame) | mask_of(right, frame)
+        case Not(of=of):
+            return ~mask_of(of, frame)
+        case Comparison(column=column, sign=sign, value=value):
+            found = COMPARISONS[sign](pl.col(column), pl.lit(value))
+        case IsIn(column=column, values=values):
+            found = pl.col(column).is_in(list(values))
+        case IsNull(column=column):
+            found = pl.col(column).is_null()
+        case Called() | _:
+            names = [name for name in frame.columns if not name.startswith("_")]
+            answers = (predicate.holds(row) for row in frame.select(names).iter_rows(named=True))
+            return np.fromiter(answers, dtype=np.bool_, count=len(frame))
+    holds: Mask = frame.select(found.fill_null(value=False).alias("holds"))["holds"].to_numpy()
+    return holds

@@ -1,0 +1,128 @@
+"""What stands for a window: the pane that a later one has to take back.
+
+A window that cannot merge has at most one, kept in flat columns. One that can merge may have several, those of the
+windows that became part of it among them, kept in a list with their own bounds. Both keep the values as they were
+published, so that a retraction says exactly what was said.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from airflow_dataflow_provider.spark.kernel.columns import END, INDEX, STANDING, START, TIMESTAMP
+from airflow_dataflow_provider.spark.kernel.triggers.node import Mask
+
+_STANDS = f"{STANDING}.stands"
+
+
+class Standing(ABC):
+    """Over rows of open windows.
+
+    Args:
+        values: the types of the output columns.
+    """
+
+    def __init__(self, values: Mapping[str, pl.DataType]) -> None:
+        self.values = dict(values)
+
+    @abstractmethod
+    def columns(self) -> dict[str, pl.DataType]:
+        """The state columns; null where nothing stands."""
+
+    @abstractmethod
+    def says_nothing_new(self, rows: pl.DataFrame, values: pl.DataFrame, empty: Mask) -> Mask:
+        """Where what stands is just what would be published; ``empty`` windows publish nothing."""
+
+    @abstractmethod
+    def retractions(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        """All that stands for these windows, and for each the position of its window.
+
+        The frame has the rows' columns, with the values, bounds, index and timestamp of what stood.
+        """
+
+    @abstractmethod
+    def set(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> pl.DataFrame:
+        """The rows, with these panes standing; nothing where ``empty``. Their index is the last that was published."""
+
+
+def _value(name: str) -> str:
+    return f"{STANDING}.{name}"
+
+
+class FlatStanding(Standing):
+    """For windows that do not merge."""
+
+    def columns(self) -> dict[str, pl.DataType]:
+        values = {_value(name): dtype for name, dtype in self.values.items()}
+        return {_STANDS: pl.Boolean(), _value(TIMESTAMP): pl.Int64(), **values}
+
+    def says_nothing_new(self, rows: pl.DataFrame, values: pl.DataFrame, empty: Mask) -> Mask:
+        stands = rows[_STANDS].fill_null(value=False).to_numpy()
+        same = stands & ~empty
+        if same.any():
+            for name in self.values:
+                same = same & values[name].eq_missing(rows[_value(name)]).to_numpy()
+        unsaid: Mask = same | (empty & ~stands)
+        return unsaid
+
+    def retractions(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        stands = rows[_STANDS].fill_null(value=False)
+        found = rows.filter(stands).with_columns(
+            pl.col(INDEX) - 1,
+            pl.col(_value(TIMESTAMP)).alias(TIMESTAMP),
+            *(pl.col(_value(name)).alias(name) for name in self.values),
+        )
+        return found, np.flatnonzero(stands.to_numpy())
+
+    def set(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> pl.DataFrame:
+        return rows.with_columns(
+            pl.Series(_STANDS, ~empty),
+            timestamp.alias(_value(TIMESTAMP)),
+            *(values[name].alias(_value(name)) for name in self.values),
+        )
+
+
+class ListedStanding(Standing):
+    """For windows that can merge."""
+
+    @property
+    def _item(self) -> dict[str, pl.DataType]:
+        return {START: pl.Int64(), END: pl.Int64(), INDEX: pl.Int32(), TIMESTAMP: pl.Int64(), **self.values}
+
+    def columns(self) -> dict[str, pl.DataType]:
+        return {STANDING: pl.List(pl.Struct(self._item))}
+
+    def says_nothing_new(self, rows: pl.DataFrame, values: pl.DataFrame, empty: Mask) -> Mask:
+        many = rows[STANDING].list.len().fill_null(0).to_numpy()
+        same = (many == 1) & ~empty
+        if same.any():
+            only = rows.select(pl.col(STANDING).list.first()).unnest(STANDING)
+            same = same & (only[START] == rows[START]).fill_null(value=False).to_numpy()
+            same = same & (only[END] == rows[END]).fill_null(value=False).to_numpy()
+            for name in self.values:
+                same = same & values[name].eq_missing(only[name]).to_numpy()
+        unsaid: Mask = same | (empty & (many == 0))
+        return unsaid
+
+    def retractions(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        kept = [name for name in rows.columns if name not in self._item]
+        found = (
+            rows.select(kept)
+            .with_row_index("_at")
+            .filter(pl.col(STANDING).list.len() > 0)
+            .explode(STANDING)
+            .unnest(STANDING)
+        )
+        return found, found["_at"].to_numpy().astype(np.int64)
+
+    def set(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> pl.DataFrame:
+        items = rows.select(START, END, pl.col(INDEX) - 1).with_columns(timestamp.alias(TIMESTAMP)).hstack(values)
+        listed = items.select(pl.concat_list(pl.struct(*self._item)).alias(STANDING))[STANDING]
+        none = pl.lit(None, dtype=self.columns()[STANDING])
+        return rows.with_columns(listed).with_columns(
+            pl.when(pl.lit(pl.Series(~empty))).then(pl.col(STANDING)).otherwise(none).alias(STANDING)
+        )

@@ -1,0 +1,82 @@
+"""Trigger trees, compiled: every open window of a partition is asked at once."""
+
+from __future__ import annotations
+
+from airflow_dataflow_provider.model.triggers import (
+    AfterDelay,
+    AllOf,
+    AnyOf,
+    AtBytes,
+    AtCount,
+    AtEpoch,
+    AtPattern,
+    AtPeriod,
+    AtPunctuation,
+    AtSignal,
+    AtWatermark,
+    Repeat,
+    RepeatUntil,
+    SequenceOf,
+    Trigger,
+)
+from airflow_dataflow_provider.spark.kernel.triggers.clocks import (
+    AfterDelayNode,
+    AtEpochNode,
+    AtPeriodNode,
+    AtSignalNode,
+    AtWatermarkNode,
+)
+from airflow_dataflow_provider.spark.kernel.triggers.composites import (
+    AllOfNode,
+    AnyOfNode,
+    RepeatNode,
+    RepeatUntilNode,
+    SequenceOfNode,
+)
+from airflow_dataflow_provider.spark.kernel.triggers.elements import (
+    AtBytesNode,
+    AtCountNode,
+    AtPatternNode,
+    AtPunctuationNode,
+)
+from airflow_dataflow_provider.spark.kernel.triggers.node import Node, Percentiles
+from airflow_dataflow_provider.spark.kernel.triggers.own import OwnNode
+
+
+def compile_trigger(trigger: Trigger, percentiles: Percentiles, path: str = "_trigger") -> Node:  # noqa: C901, PLR0911
+    """The column-wise form of a trigger tree; ``path`` names its state columns."""
+
+    def below(*triggers: Trigger) -> tuple[Node, ...]:
+        return tuple(compile_trigger(part, percentiles, f"{path}.{index}") for index, part in enumerate(triggers))
+
+    match trigger:
+        case AtWatermark(percentile=percentile):
+            return AtWatermarkNode(percentile, percentiles.bit(percentile))
+        case AtPeriod(period=period):
+            return AtPeriodNode(period)
+        case AfterDelay(delay=delay):
+            return AfterDelayNode(delay)
+        case AtEpoch():
+            return AtEpochNode()
+        case AtSignal(name=name):
+            return AtSignalNode(path, name)
+        case AtCount(n=n):
+            return AtCountNode(path, n)
+        case AtBytes(n=n, measured=measured):
+            return AtBytesNode(path, n, measured)
+        case AtPunctuation(predicate=predicate):
+            return AtPunctuationNode(path, predicate)
+        case AtPattern():
+            return AtPatternNode(path, trigger)
+        case Repeat(trigger=inner):
+            return RepeatNode(compile_trigger(inner, percentiles, path))
+        case RepeatUntil(trigger=inner, until=until):
+            return RepeatUntilNode(*below(inner, until))
+        case AnyOf(triggers=triggers):
+            return AnyOfNode(below(*triggers))
+        case AllOf(triggers=triggers):
+            return AllOfNode(path, below(*triggers))
+        case SequenceOf(triggers=triggers):
+            return SequenceOfNode(path, below(*triggers))
+        case _:
+            return OwnNode(path, trigger, percentiles)

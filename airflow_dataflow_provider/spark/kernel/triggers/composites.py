@@ -1,0 +1,238 @@
+"""Compiled composite triggers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from airflow_dataflow_provider.spark.kernel.triggers.node import (
+    Elements,
+    Indices,
+    Mask,
+    Node,
+    States,
+    Times,
+    Windows,
+)
+
+
+class _Parallel(Node):
+    """Several nodes that all see everything."""
+
+    nodes: tuple[Node, ...]
+
+    def columns(self) -> Mapping[str, pl.DataType]:
+        return {name: dtype for node in self.nodes for name, dtype in node.columns().items()}
+
+    def on_clock(self, states: States, now: Windows) -> None:
+        for node in self.nodes:
+            node.on_clock(states, now)
+
+    def next_time(self, states: States, now: Windows) -> Times:
+        times: Times = np.minimum.reduce([node.next_time(states, now) for node in self.nodes])
+        return times
+
+    def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
+        for node in self.nodes:
+            node.consume(states, elements, rows, at, upto)
+
+    def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
+        for node in self.nodes:
+            node.merge(states, rows, into, merged)
+
+
+@dataclass(frozen=True)
+class RepeatNode(_Parallel):
+    """``Repeat``."""
+
+    inner: Node
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:  # type: ignore[override]
+        return (self.inner,)
+
+    def should_fire(self, states: States, now: Windows) -> Mask:
+        return self.inner.should_fire(states, now)
+
+    def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
+        self.inner.reset(states, self.inner.on_fire(states, now, fired))
+        return np.zeros_like(fired)
+
+    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        return self.inner.next_due(states, elements, rows, at)
+
+
+@dataclass(frozen=True)
+class RepeatUntilNode(_Parallel):
+    """``RepeatUntil``."""
+
+    inner: Node
+    until: Node
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:  # type: ignore[override]
+        return (self.inner, self.until)
+
+    def should_fire(self, states: States, now: Windows) -> Mask:
+        return self.inner.should_fire(states, now) | self.until.should_fire(states, now)
+
+    def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
+        ends: Mask = fired & self.until.should_fire(states, now)
+        again = fired & ~ends
+        self.inner.reset(states, self.inner.on_fire(states, now, again))
+        return ends
+
+    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        return np.minimum(*(node.next_due(states, elements, rows, at) for node in self.nodes))
+
+
+@dataclass(frozen=True)
+class AnyOfNode(_Parallel):
+    """``AnyOf``."""
+
+    nodes: tuple[Node, ...]
+
+    def should_fire(self, states: States, now: Windows) -> Mask:
+        due: Mask = np.logical_or.reduce([node.should_fire(states, now) for node in self.nodes])
+        return due
+
+    def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
+        due = [fired & node.should_fire(states, now) for node in self.nodes]
+        finished = [node.on_fire(states, now, mine) for node, mine in zip(self.nodes, due, strict=True)]
+        ended: Mask = np.logical_or.reduce(finished)
+        return ended
+
+    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        first: Indices = np.minimum.reduce([node.next_due(states, elements, rows, at) for node in self.nodes])
+        return first
+
+
+@dataclass(frozen=True)
+class AllOfNode(_Parallel):
+    """``AllOf``: a flag for each part says whether it has finished."""
+
+    path: str
+    nodes: tuple[Node, ...]
+
+    def _done(self, index: int) -> str:
+        return f"{self.path}.{index}.done"
+
+    def columns(self) -> Mapping[str, pl.DataType]:
+        return {**{self._done(index): pl.Boolean() for index in range(len(self.nodes))}, **super().columns()}
+
+    def should_fire(self, states: States, now: Windows) -> Mask:
+        due = np.ones(len(now), dtype=np.bool_)
+        over = np.ones(len(now), dtype=np.bool_)
+        for index, node in enumerate(self.nodes):
+            done = states[self._done(index)]
+            over &= done
+            due &= done | node.should_fire(states, now)
+        return due & ~over
+
+    def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
+        over = fired.copy()
+        for index, node in enumerate(self.nodes):
+            done = states[self._done(index)]
+            done |= node.on_fire(states, now, fired & ~done)
+            over &= done
+        return over
+
+    def on_clock(self, states: States, now: Windows) -> None:
+        before = {name: states[name].copy() for name in self.columns()}
+        super().on_clock(states, now)
+        for index, node in enumerate(self.nodes):
+            for name in node.columns():
+                done = states[self._done(index)]
+                states[name][done] = before[name][done]
+
+    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        last, over = at.copy(), np.ones(len(rows), dtype=np.bool_)
+        for index, node in enumerate(self.nodes):
+            done = states[self._done(index)][rows]
+            last = np.where(done, last, np.maximum(last, node.next_due(states, elements, rows, at)))
+            over &= done
+        return np.where(over, elements.stop[rows], last)
+
+    def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
+        for index, node in enumerate(self.nodes):
+            going = ~states[self._done(index)][rows]
+            node.consume(states, elements, rows[going], at[going], upto[going])
+
+    def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
+        for index, node in enumerate(self.nodes):
+            name = self._done(index)
+            going = ~states[name][rows]
+            merged[name][into] = True
+            merged[name][into[going]] = False
+            node.merge(states, rows[going], into[going], merged)
+
+
+@dataclass(frozen=True)
+class SequenceOfNode(Node):
+    """``SequenceOf``: the position of the trigger whose turn it is."""
+
+    path: str
+    nodes: tuple[Node, ...]
+
+    def columns(self) -> Mapping[str, pl.DataType]:
+        below = {name: dtype for node in self.nodes for name, dtype in node.columns().items()}
+        return {self.path: pl.Int16(), **below}
+
+    def should_fire(self, states: States, now: Windows) -> Mask:
+        position = states[self.path]
+        due = np.zeros(len(now), dtype=np.bool_)
+        for index, node in enumerate(self.nodes):
+            due |= (position == index) & node.should_fire(states, now)
+        return due
+
+    def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
+        position = states[self.path]
+        before = position.copy()
+        for index, node in enumerate(self.nodes):
+            mine = fired & (before == index)
+            if mine.any():
+                position[node.on_fire(states, now, mine)] += 1
+        finished: Mask = fired & (position == len(self.nodes))
+        return finished
+
+    def on_clock(self, states: States, now: Windows) -> None:
+        for index, node in enumerate(self.nodes):
+            if columns := node.columns():
+                before = {name: states[name].copy() for name in columns}
+                node.on_clock(states, now)
+                waiting = states[self.path] != index
+                for name in columns:
+                    states[name][waiting] = before[name][waiting]
+
+    def next_time(self, states: States, now: Windows) -> Times:
+        times = super().next_time(states, now)
+        for index, node in enumerate(self.nodes):
+            times = np.where(states[self.path] == index, node.next_time(states, now), times)
+        return times
+
+    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        due, position = elements.stop[rows].copy(), states[self.path][rows]
+        for index, node in enumerate(self.nodes):
+            mine = position == index
+            if mine.any():
+                due[mine] = node.next_due(states, elements, rows[mine], at[mine])
+        return due
+
+    def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
+        position = states[self.path][rows]
+        for index, node in enumerate(self.nodes):
+            mine = position == index
+            if mine.any():
+                node.consume(states, elements, rows[mine], at[mine], upto[mine])
+
+    def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
+        position = states[self.path][rows]
+        least = np.full(len(merged[self.path]), np.iinfo(np.int16).max, dtype=np.int16)
+        np.minimum.at(least, into, position)
+        merged[self.path][into] = least[into]
+        for index, node in enumerate(self.nodes):
+            mine = (position == index) & (least[into] == index)
+            node.merge(states, rows[mine], into[mine], merged)

@@ -1,0 +1,155 @@
+"""What a compiled trigger is: the model's protocol, for every open window of a partition at once.
+
+:mod:`airflow_dataflow_provider.model.triggers` says what a trigger means for one window; here a tree is compiled to a
+few operations on whole columns. A node keeps its state in columns named after its path in the tree; a node without
+state costs nothing. The tests compare every tree with the model's protocol, window by window.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from airflow_dataflow_provider.model.errors import SubmissionError
+from airflow_dataflow_provider.model.time import MAX_TIME
+from airflow_dataflow_provider.model.triggers import Trigger
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.clock import Clock
+
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+Times = np.ndarray[tuple[int], np.dtype[np.int64]]
+Bits = np.ndarray[tuple[int], np.dtype[np.uint32]]
+Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
+States = dict[str, np.ndarray[Any, Any]]
+"""The state columns of a tree, by name; every window has one entry in each."""
+
+NOT_FRESH = MAX_TIME
+"""The first arrival of a window with nothing new."""
+
+
+@dataclass(slots=True)
+class Windows:
+    """Open windows, column by column: what a trigger may look at (the model's ``Situation``).
+
+    ``first_arrival`` is :data:`NOT_FRESH` where nothing has come since the last pane.
+    """
+
+    clock: Clock
+    start: Times
+    end: Times
+    first_arrival: Times
+    passed: Bits
+    at_boundary: bool = True
+
+    @property
+    def fresh(self) -> Mask:
+        """Where something has come since the last pane."""
+        mask: Mask = self.first_arrival != NOT_FRESH
+        return mask
+
+    def __len__(self) -> int:
+        return len(self.end)
+
+
+@dataclass(slots=True)
+class Elements:
+    """The epoch's elements, those of a window beside each other and in arrival order.
+
+    Attributes:
+        frame: their columns.
+        stop: for each window, the position after its last element.
+        prepared: what nodes have worked out about all elements, by the nodes' paths.
+    """
+
+    frame: pl.DataFrame
+    stop: Indices
+    prepared: dict[str, Any] = field(default_factory=dict)
+
+
+class Percentiles:
+    """The percentiles of a tree, and 100: each has one bit in the ``passed`` column."""
+
+    def __init__(self, trigger: Trigger) -> None:
+        self.looked_at = trigger.percentiles()
+        self.values = tuple(sorted(self.looked_at | {100.0}))
+        if len(self.values) > 32:
+            raise SubmissionError(
+                f"the trigger asks for {len(self.values)} percentiles", todo="use at most 31", code="ENGINE_TRIGGER"
+            )
+
+    def bit(self, percentile: float) -> np.uint32:
+        """The bit of one percentile."""
+        return np.uint32(1 << self.values.index(percentile))
+
+    def reached(self, clock: Clock, end: Times) -> Bits:
+        """For each window the set of percentiles whose watermark has reached its end."""
+        bits = np.zeros(len(end), dtype=np.uint32)
+        for percentile in self.values:
+            bits |= np.where(clock.watermarks.at(percentile) >= end, self.bit(percentile), np.uint32(0))
+        return bits
+
+    def of(self, bits: int) -> frozenset[float]:
+        """The percentiles of one window's bits."""
+        return frozenset(value for index, value in enumerate(self.values) if bits & (1 << index))
+
+
+class Node(ABC):
+    """A compiled trigger. Masks say which windows a call speaks of; others are left as they are."""
+
+    def columns(self) -> Mapping[str, pl.DataType]:
+        """The state columns of this node and all below it; each starts at 0, False or null."""
+        return {}
+
+    # At an epoch's boundary
+
+    @abstractmethod
+    def should_fire(self, states: States, now: Windows) -> Mask:
+        """Where a pane is due."""
+
+    @abstractmethod
+    def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
+        """Take note of panes, in place; the answer says where the trigger has finished."""
+
+    def on_clock(self, states: States, now: Windows) -> None:
+        """Take note of the clock, in place."""
+
+    def reset(self, states: States, where: Mask) -> None:
+        """Start again, in place."""
+        for name in self.columns():
+            states[name][where] = None if states[name].dtype == object else 0
+
+    def next_time(self, states: States, now: Windows) -> Times:  # noqa: ARG002
+        """The next processing time, later than the clock's, at which a part of the tree becomes due; or MAX_TIME."""
+        return np.full(len(now), MAX_TIME)
+
+    # Among elements
+
+    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:  # noqa: ARG002
+        """For some windows, the position of the element with which the trigger is due, from a position on.
+
+        ``elements.stop`` where none of the epoch does it; a trigger that is due already says the position itself. What
+        looks at clocks says ``stop``: it waits for the boundary.
+        """
+        return elements.stop[rows]
+
+    def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
+        """Take note of these windows' elements from one position to before another, in place."""
+
+    # When windows merge
+
+    def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
+        """Fill the states of merged windows, in place: ``into[i]`` is what the window ``rows[i]`` becomes part of.
+
+        The merged states hold initial values.
+        """
+
+
+def fold(ufunc: np.ufunc, states: States, name: str, rows: Indices, into: Indices, merged: States) -> None:
+    """Merge one state column by adding, or-ing, or the like; 0 must be its neutral element."""
+    ufunc.at(merged[name], into, states[name][rows])

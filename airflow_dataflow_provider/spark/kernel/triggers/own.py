@@ -1,0 +1,124 @@
+"""A user's own trigger, run as the model's protocol has it: one Python call for each window and element."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from airflow_dataflow_provider.model.elements import Element
+from airflow_dataflow_provider.model.par_do import ARRIVAL_TIME, EVENT_TIME
+from airflow_dataflow_provider.model.triggers import Situation, Trigger
+from airflow_dataflow_provider.model.windows import Window
+from airflow_dataflow_provider.spark.kernel.triggers.node import (
+    NOT_FRESH,
+    Elements,
+    Indices,
+    Mask,
+    Node,
+    Percentiles,
+    States,
+    Windows,
+)
+
+
+@dataclass(frozen=True)
+class OwnNode(Node):
+    """The trigger's state is kept pickled; null stands for the initial one."""
+
+    path: str
+    trigger: Trigger
+    percentiles: Percentiles
+
+    def columns(self) -> Mapping[str, pl.DataType]:
+        return {self.path: pl.Binary()}
+
+    def _state(self, value: bytes | None) -> Any:  # noqa: ANN401 - it is the trigger's own
+        return self.trigger.initial() if value is None else pickle.loads(value)  # noqa: S301 - our own state
+
+    def _situation(self, now: Windows, row: int) -> Situation:
+        first = int(now.first_arrival[row])
+        return Situation(
+            now.clock,
+            Window(int(now.start[row]), int(now.end[row])),
+            None if first == NOT_FRESH else first,
+            self.percentiles.of(int(now.passed[row])),
+            now.at_boundary,
+        )
+
+    def should_fire(self, states: States, now: Windows) -> Mask:
+        values = states[self.path]
+        answers = (self.trigger.should_fire(self._state(values[row]), self._situation(now, row)) for row in range(len(now)))
+        return np.fromiter(answers, dtype=np.bool_, count=len(now))
+
+    def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
+        finished = np.zeros_like(fired)
+        for row in np.flatnonzero(fired):
+            state = self._state(states[self.path][row])
+            after, finished[row] = self.trigger.on_fire(state, self._situation(now, int(row)))
+            states[self.path][row] = pickle.dumps(after)
+        return finished
+
+    def on_clock(self, states: States, now: Windows) -> None:
+        for row in range(len(now)):
+            state = self._state(states[self.path][row])
+            states[self.path][row] = pickle.dumps(self.trigger.on_clock(state, self._situation(now, row)))
+
+    def reset(self, states: States, where: Mask) -> None:
+        for row in np.flatnonzero(where):
+            states[self.path][row] = pickle.dumps(self.trigger.reset(self._state(states[self.path][row])))
+
+    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        due = elements.stop[rows].copy()
+        if not self.trigger.looks_at_elements:
+            return due
+        for number, (row, start) in enumerate(zip(rows, at, strict=True)):
+            state = self._state(states[self.path][row])
+            for position in range(start, elements.stop[row]):
+                state = self.trigger.on_element(state, _element(elements, position), self._among(elements, row, position))
+                if self.trigger.should_fire(state, self._among(elements, row, position + 1)):
+                    due[number] = position
+                    break
+        return due
+
+    def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
+        for row, start, end in zip(rows, at, upto, strict=True):
+            state = self._state(states[self.path][row])
+            for position in range(start, end):
+                state = self.trigger.on_element(state, _element(elements, position), self._among(elements, row, position))
+            states[self.path][row] = pickle.dumps(state)
+
+    def _among(self, elements: Elements, row: int, position: int) -> Situation:
+        """The situation of a window before the element at a position, since the element after its last pane."""
+        now: Windows = elements.prepared["now"]
+        first = int(now.first_arrival[row])
+        since = int(elements.prepared["since"][row])
+        if position > since:
+            arrivals = elements.frame[ARRIVAL_TIME][since:position].min()
+            first = min(first, int(arrivals))  # type: ignore[call-overload]
+        return Situation(
+            now.clock,
+            Window(int(now.start[row]), int(now.end[row])),
+            None if first == NOT_FRESH else first,
+            self.percentiles.of(int(now.passed[row])),
+            at_boundary=False,
+        )
+
+    def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
+        now: Windows = merged["now"]  # type: ignore[assignment]
+        parts: dict[int, list[Any]] = {}
+        for row, target in zip(rows, into, strict=True):
+            parts.setdefault(int(target), []).append(self._state(states[self.path][row]))
+        for target, of_target in parts.items():
+            after = of_target[0] if len(of_target) == 1 else self.trigger.on_merge(of_target, self._situation(now, target))
+            merged[self.path][target] = pickle.dumps(after)
+
+
+def _element(elements: Elements, position: int) -> Element:
+    row = elements.frame.row(position, named=True)
+    columns = {name: value for name, value in row.items() if not name.startswith("_")}
+    return Element(columns, row[EVENT_TIME], row[ARRIVAL_TIME], is_retraction=row.get("_sign", 1) < 0)

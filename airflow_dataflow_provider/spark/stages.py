@@ -1,0 +1,112 @@
+"""The groupings of a pipeline as stages of an epoch: each with its kernel, and what one hands to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from airflow_dataflow_provider.model.proofs import retracts
+from airflow_dataflow_provider.model.sources import Files
+from airflow_dataflow_provider.spark.hashing import key_hash
+from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT, SIGN, TIMESTAMP
+from airflow_dataflow_provider.spark.kernel.kernel import Kernel, kernel_for
+from airflow_dataflow_provider.spark.par_do import apply, schema_at
+from airflow_dataflow_provider.spark.placing import ORDER
+from airflow_dataflow_provider.spark.reading import element_types
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from airflow_dataflow_provider.model.pipeline import Pipeline
+    from airflow_dataflow_provider.spark.reading import Schema
+
+_MOMENT = pl.Datetime("us", "UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """A pipeline with the types of its columns: all that a worker needs to make the kernels.
+
+    Attributes:
+        pipeline: whose groupings.
+        source: the types in which the source's columns are read.
+        at_groupings: for each grouping, the types of an element's columns there.
+    """
+
+    pipeline: Pipeline
+    source: Schema
+    at_groupings: tuple[Schema, ...]
+
+    @classmethod
+    def of(cls, pipeline: Pipeline, source: Schema, spark: SparkSession | None = None) -> Stages:
+        """Work the types out.
+
+        Args:
+            pipeline: the pipeline.
+            source: the types of the source's columns.
+            spark: is asked what its expressions make, where there are any.
+
+        Raises:
+            SubmissionError: for steps, combiners or columns that do not fit.
+        """
+        found: list[Schema] = []
+        schema = element_types(pipeline.source, source) if isinstance(pipeline.source, Files) else source
+        for number, grouping in enumerate(pipeline.groupings):
+            found.append(schema_at(grouping, schema, spark))
+            kernel = _kernel(pipeline, tuple(found), number)
+            schema = {**kernel.key_types, **kernel.aggregates.output_schema, "window_start": _MOMENT, "window_end": _MOMENT}
+        return cls(pipeline, source, tuple(found))
+
+    @property
+    def elements(self) -> Schema:
+        """The types of an element's columns as it comes from the source."""
+        source = self.pipeline.source
+        return element_types(source, self.source) if isinstance(source, Files) else self.source
+
+    def __len__(self) -> int:
+        return len(self.at_groupings)
+
+    def kernel(self, stage: int) -> Kernel:
+        """The kernel of a stage."""
+        return _kernel(self.pipeline, self.at_groupings, stage)
+
+    @property
+    def last(self) -> Kernel:
+        """The kernel whose panes are published."""
+        return self.kernel(len(self) - 1)
+
+    def results_as_elements(self, stage: int, panes: pl.DataFrame) -> pl.DataFrame:
+        """The panes of a stage as the elements of the next, after that one's ParDos."""
+        following = self.pipeline.groupings[stage + 1]
+        kernel = self.kernel(stage)
+        back = pl.col("pane_is_retraction")
+        elements = panes.select(
+            *following_columns(kernel),
+            pl.col(TIMESTAMP).alias(EVENT),
+            pl.col("processing_time").dt.epoch("us").alias(ARRIVAL),
+            pl.when(back).then(-1).otherwise(1).cast(pl.Int8).alias(SIGN),
+        )
+        if self.kernel(stage + 1).takes_elements:
+            keys = pl.Series(ORDER[1], key_hash([panes[name] for name in kernel.key_types]))
+            index = (panes["pane_index"].cast(pl.Int64) * 2 + panes["pane_is_retraction"]).alias(ORDER[2])
+            start = panes["window_start"].dt.epoch("us").fill_null(np.iinfo(np.int64).min).alias(ORDER[0])
+            elements = elements.hstack([start, keys, index])
+        return apply(following.par_dos, elements)
+
+
+def following_columns(kernel: Kernel) -> Sequence[str]:
+    """What the grouping after this one sees of its results."""
+    return kernel.grouping.output_columns
+
+
+def _kernel(pipeline: Pipeline, at_groupings: tuple[Schema, ...], stage: int) -> Kernel:
+    groupings = pipeline.groupings
+    before = groupings[stage - 1] if stage else None
+    takes_back = before is not None and retracts(before, is_last=False)
+    return kernel_for(
+        groupings[stage], at_groupings[stage], takes_back=takes_back, is_last=stage == len(groupings) - 1
+    )  # fmt: skip
