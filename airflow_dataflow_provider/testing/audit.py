@@ -6,6 +6,7 @@ be asked for every pane again; whoever doubts a number can see whether the engin
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.elements import Element, Pane
@@ -15,6 +16,7 @@ from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
+from airflow_dataflow_provider.testing.expressions import evaluator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,19 +52,23 @@ def epochs_of(state: str, pipeline: Pipeline) -> Iterator[tuple[EpochRecord, Epo
 
 def panes_of_reference(state: str, pipeline: Pipeline) -> list[Pane]:
     """Every pane that the reference publishes for the epochs of a state, in its order."""
-    interpreter = Interpreter(pipeline)
+    interpreter = Interpreter(pipeline, evaluator(pipeline))
     return [pane for _, epoch in epochs_of(state, pipeline) for pane in interpreter.epoch(epoch)]
 
 
 def _elements(pipeline: Pipeline, files: list[str], now: Micros) -> list[Element]:
-    from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, check_columns, column_types, read
+    from airflow_dataflow_provider.spark import reading
 
     source = pipeline.source
     if not isinstance(source, Files):
         raise TypeError(source)
     elements: list[Element] = []
     for file in files:
-        schema = check_columns(source, pipeline.input_columns(), column_types(source, file), file)
-        rows = read(source, schema, file, now).rows
-        elements += (Element(row, row[EVENT], row[ARRIVAL]) for row in rows.iter_rows(named=True))
-    return elements
+        found = reading.column_types(source, file)
+        wanted = pipeline.input_columns(reading.columns_of_elements(found))
+        schema = reading.check_columns(source, wanted, found, file)
+        for row in reading.read(source, schema, file, now).rows.iter_rows(named=True):
+            event_time, arrival_time = row.pop(reading.EVENT), row.pop(reading.ARRIVAL)
+            elements.append(Element(row, event_time, arrival_time))
+    # An engine takes them in the order of their arrival, whatever files they came in.
+    return sorted(elements, key=attrgetter("arrival_time"))
