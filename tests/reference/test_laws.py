@@ -26,7 +26,7 @@ from airflow_dataflow_provider import (
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.elements import Element, Key, Pane, PaneTiming
 from airflow_dataflow_provider.model.time import MIN_TIME
-from airflow_dataflow_provider.model.watermarks import END_OF_INPUT
+from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, NOTHING_KNOWN
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter, interpret
 from airflow_dataflow_provider.testing.strategies import cases, elements, pipelines, scripts
 
@@ -97,6 +97,21 @@ def test_the_last_accumulating_pane_depends_neither_on_order_nor_on_cuts_nor_on_
         return latest(interpret(pipeline, nothing_expires_until_the_end(data.draw(scripts(pipeline, order)))).panes)
 
     assert table(arriving) == table(data.draw(st.permutations(arriving)))
+
+
+@given(pipelines(), elements(max_size=20), st.data())
+def test_the_result_of_a_batch_is_the_final_result_of_a_stream(
+    pipeline: Pipeline, arriving: list[Element], data: st.DataObject
+) -> None:
+    def final(epochs: Iterable[Epoch]) -> Table:
+        table: Table = {}
+        for epoch in ([pane] for pane in interpret(retracting, epochs).panes):
+            changed_by(table, epoch)
+        return table
+
+    retracting = refined(pipeline, ACCUMULATING_AND_RETRACTING)
+    streamed = nothing_expires_until_the_end(data.draw(scripts(pipeline, arriving)))
+    assert final([Epoch(Clock(0, NOTHING_KNOWN), arriving), END]) == final(streamed)
 
 
 @given(cases(with_batches=True))
