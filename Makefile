@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format crash bench lock clean
+.PHONY: help demo test lint format crash soak bench lock clean
 
 help: ## list these words
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -33,6 +33,9 @@ format: $(READY) ## let ruff fix and format what it can
 
 crash: $(READY) ## kill -9 of the driver, ten times in a row
 	$(BIN)/python -m tests.crash.campaign
+
+soak: $(READY) ## 100,000 random pipelines on the engine and the reference (SOAK="--minutes 10 --seed 1")
+	$(BIN)/python -m tests.soak $(SOAK)
 
 bench: GROWS = $(if $(filter 0,$(GROWTH)),--no-growth,--growth)
 bench: NARROWED = $(and $(QUERY),--queries $(QUERY)) $(and $(KEYS),--keys $(KEYS)) $(and $(GROWTH),$(GROWS))
