@@ -45,7 +45,7 @@ def epochs_of(state: str, pipeline: Pipeline) -> Iterator[tuple[EpochRecord, Epo
                 todo="restore the document; without it the epoch cannot be audited",
                 code="STATE_NO_AUDIT",
             )
-        horizon = record.published.at(100) if record.end_of_input else record.clock.watermark
+        horizon = record.published.at(100) if record.kind == "end_of_input" else record.clock.watermark
         elements = _elements(pipeline, prepared.details["files"], record.clock.processing_time)
         yield record, Epoch(record.clock, elements, horizon)
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from airflow_dataflow_provider import AtSignal, AtWatermark, Files, FixedWindows, Pipeline, Repeat, SequenceOf, Sum
+from airflow_dataflow_provider import (
+    AtSignal,
+    AtWatermark,
+    Files,
+    FixedWindows,
+    Pipeline,
+    Repeat,
+    RuntimeMode,
+    SequenceOf,
+    SubmissionError,
+    Sum,
+)
 from airflow_dataflow_provider.model.time import MIN_TIME, iso
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
 from airflow_dataflow_provider.progress import identity, signals
@@ -20,6 +31,12 @@ from airflow_dataflow_provider.progress.requests import pending, request_signal
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark.delays import Observation
 from airflow_dataflow_provider.spark.epochs import Epochs, Run
+from airflow_dataflow_provider.spark.submit import Submission, run
+from airflow_dataflow_provider.tables.pane_log import PaneLogReader
+from airflow_dataflow_provider.testing.audit import panes_of_reference
+from airflow_dataflow_provider.testing.frames import panes_of
+from airflow_dataflow_provider.testing.panes import assert_panes
+from tests.spark.events import events, write_files
 
 PIPELINE = (
     Pipeline("p", Files("events/*.parquet", event_time="happened"))
@@ -52,20 +69,20 @@ class Driver(Epochs):
         self._dies = dies
         owner = Ownership.claim(store, mode="streaming", run_id="run", now=0, take_over=True)
         panes: Any = SimpleNamespace(sync=lambda: None, commit=lambda _: self._die("prepared"))
-        run = Run(
+        what = Run(
             spark=None, pipeline=PIPELINE, store=store, identity=standing, ownership=owner, log=EpochLog(store),
-            panes=panes, schema={}, mode="streaming", run_id="run", now=lambda: 0, on_commit=lambda _: None,
+            panes=panes, stages=None, mode="streaming", run_id="run", now=lambda: 0, on_commit=lambda _: None,
             script=lambda: NOTHING_KNOWN,
         )  # type: ignore[arg-type]  # fmt: skip
-        super().__init__(run)
+        super().__init__(what)
 
     def _execute(self, plan: EpochPlan, listing: object) -> dict[str, Any]:
         self._die("planned")
         assert (listing is not None) == (plan.kind in ("data", "interval"))
-        chains: Mapping[str, Any] = {}
         return {
             "panes": 0, "pane_files": [], "read": 0, "late": 0, "expired": 0, "rejected": 0, "state_bytes": 0,
-            "horizon": iso(MIN_TIME), "frontier": iso(MIN_TIME), "distinct": 0.0, "chains": chains, "observed": None,
+            "horizon": iso(MIN_TIME), "frontier": iso(MIN_TIME), "distinct": 0.0, "chains": {}, "further": [],
+            "left_out": None, "observed": None,
             "delays": Observation().to_json(), "clock_processing_time": iso(0),
         }  # fmt: skip
 
@@ -149,3 +166,26 @@ def act(driver: Driver, kind: str) -> None:
         driver.data(LISTING, 0)
     else:
         driver.clock(idle=True)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_runs_hear_what_was_raised_before_them_by_file_and_by_request(tmp_path: Path) -> None:
+    source, state = tmp_path / "source", tmp_path / "state"
+    write_files(source, events(100), files=1)
+    pipeline = replace(PIPELINE, source=Files(f"{source}/*.parquet", event_time="happened", arrival_time="arrived"))
+    submission = Submission(pipeline, RuntimeMode.MICRO_BATCH, str(state), conf={"dataflow.state.partitions": "2"})
+
+    raise_signal(state, "file")
+    run(submission)
+    first = panes_of_reference(str(state), pipeline)
+    assert "EARLY" in {found.timing for found in first}
+
+    raise_signal(state, "request")
+    write_files(source, events(100, seed=1), files=1, first=1)
+    run(replace(submission, mode=RuntimeMode.BATCH))
+    wanted = panes_of_reference(str(state), pipeline)
+    assert_panes(panes_of(PaneLogReader(str(state)).panes(), pipeline.grouping), wanted)
+    assert [names for names in heard(state) if names] == [["publish"], ["publish"]]
+    with pytest.raises(SubmissionError, match="raise one of publish"):
+        request_signal(Store.open(str(state)), "pubish", 0)
