@@ -1,0 +1,271 @@
+"""Panes over time, as the Dataflow Model draws them: event time to the right, processing time upwards.
+
+Each pane is a box over its window. It begins where the window's last pane was published, or where its first element
+arrived, and ends where it is published, with its value. A retraction is a dashed plate with what it takes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_dataflow_provider.model.elements import Pane, PaneTiming
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_datetime
+from airflow_dataflow_provider.model.watermarks import percentile_text
+from airflow_dataflow_provider.model.windows import Window
+from airflow_dataflow_provider.reference.interpreter import Epoch
+from airflow_dataflow_provider.testing.pictures.canvas import (
+    FRAME,
+    GRID,
+    INK,
+    MUTED,
+    PAPER,
+    RETRACTION,
+    TIMING,
+    TIMING_NAMES,
+    WATERMARK,
+    Canvas,
+    pill_width,
+    text_width,
+)
+from airflow_dataflow_provider.testing.stream import TestStream
+
+WIDTH, HEIGHT = 780, 560
+_LEFT, _RIGHT, _TOP, _BOTTOM = 82.0, 748.0, 84.0, 468.0
+_MINUTE: Micros = 60_000_000
+_RADIUS = 9.5
+_PLACES = (0.5, 0.3, 0.7, 0.15, 0.85, 0.4, 0.6, 0.22, 0.78)
+"""Where a value may stand along its box, best first."""
+
+_MINUS = "\N{MINUS SIGN}"
+
+Place = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """An element as it is drawn."""
+
+    event_time: Micros
+    arrival_time: Micros
+    label: str
+
+
+def draw_panes(stream: TestStream, title: str, *, points: Iterable[Point] | None = None, note: str = "") -> str:
+    """What a stream of one key publishes, as an SVG document.
+
+    Args:
+        stream: the script; it is run on the reference. The first aggregate is what is drawn.
+        title: above the picture.
+        points: the elements; by default those of the script.
+        note: below the title; by default the trigger and the refinement, as code.
+    """
+    return _Picture(stream, title, points, note).document()
+
+
+class _Picture:
+    def __init__(self, stream: TestStream, title: str, points: Iterable[Point] | None, note: str) -> None:
+        self._epochs, self._panes = stream.epochs(), stream.run()
+        grouping = stream.pipeline.grouping
+        self._name = next(iter(grouping.combiners))
+        self._percentiles = sorted({100.0, *grouping.trigger.percentiles()})
+        self._points = [*(_points(self._epochs) if points is None else points)]
+        first, last = (end(point.arrival_time for point in self._points) for end in (min, max))
+        clocks = [epoch.clock.processing_time for epoch in self._epochs if epoch.clock.processing_time >= first]
+        self._y0, self._y1 = _floor(first), _ceil(max(last, *clocks))
+        ends = [time for pane in self._panes for time in (pane.window.start, pane.window.end) if _finite(time)]
+        times = [point.event_time for point in self._points] + ends
+        self._x0, self._x1 = _floor(min(times)), _ceil(max(times))
+        said = f"{len(self._points)} elements and {len(self._panes)} panes, over event time and processing time."
+        self._canvas = Canvas(WIDTH, HEIGHT, title, said)
+        self._title, self._note = title, note or f"{grouping.trigger!r}, {grouping.refinement!r}"
+        self._taken: list[tuple[float, float, float, float]] = []
+
+    def document(self) -> str:
+        """All of it, from back to front."""
+        canvas = self._canvas
+        canvas.clip("plot", _LEFT - 1, _TOP - 1, _RIGHT + 1, _BOTTOM + 1)
+        canvas.text(_LEFT - 54, 34, self._title, size=18, colour=INK, weight="600")
+        size = min(13.0, (_RIGHT - _LEFT + 54) / text_width(self._note, 1))
+        canvas.text(_LEFT - 54, 58, self._note, size=size)
+        self._axes()
+        self._boxes()
+        self._lines()
+        canvas.rectangle(_LEFT, _TOP, _RIGHT, _BOTTOM, fill="none", stroke=FRAME)
+        self._draw_points()
+        self._values()
+        self._legend()
+        return canvas.document()
+
+    # Where things are
+
+    def _x(self, time: Micros) -> float:
+        if not _finite(time):
+            return _LEFT if time < 0 else _RIGHT
+        return _LEFT + (time - self._x0) / (self._x1 - self._x0) * (_RIGHT - _LEFT)
+
+    def _y(self, time: Micros) -> float:
+        return _BOTTOM - (time - self._y0) / (self._y1 - self._y0) * (_BOTTOM - _TOP)
+
+    # What is drawn
+
+    def _axes(self) -> None:
+        canvas = self._canvas
+        for time in range(self._x0, self._x1 + 1, _step(self._x0, self._x1)):
+            canvas.line((self._x(time), _TOP), (self._x(time), _BOTTOM), stroke=GRID)
+            canvas.text(self._x(time), _BOTTOM + 18, _clock(time), anchor="middle")
+        for time in range(self._y0, self._y1 + 1, _step(self._y0, self._y1)):
+            canvas.line((_LEFT, self._y(time)), (_RIGHT, self._y(time)), stroke=GRID)
+            canvas.text(_LEFT - 8, self._y(time) + 4, _clock(time), anchor="end")
+        canvas.text((_LEFT + _RIGHT) / 2, _BOTTOM + 40, "event time", size=13, colour=INK, anchor="middle")
+        canvas.text(24, (_TOP + _BOTTOM) / 2, "processing time", size=13, colour=INK, anchor="middle", turned=True)
+
+    def _boxes(self) -> None:
+        group = self._canvas.group("plot")
+        for pane, since in self._since():
+            colour = TIMING[pane.timing]
+            left, right = self._x(pane.window.start), self._x(pane.window.end)
+            top, bottom = self._y(pane.processing_time), self._y(since)
+            self._canvas.rectangle(
+                left + 1, top, right - 1, max(bottom, top + 1), within=group, tip=self._told(pane), fill=colour,
+                fill_opacity=0.13, stroke=colour, stroke_opacity=0.45,
+            )  # fmt: skip
+            self._canvas.line((left + 1, top), (right - 1, top), within=group, stroke=colour, stroke_width=2.5)
+
+    def _since(self) -> list[tuple[Pane, Micros]]:
+        """The panes that state something, each with the time at which its box begins."""
+        boxes: list[tuple[Pane, Micros]] = []
+        for pane in self._panes:
+            if pane.is_retraction:
+                continue
+            before = [other.processing_time for other, _ in boxes if other.window.intersects(pane.window)]
+            same = [other.processing_time for other, _ in boxes if other.window == pane.window]
+            arrived = [
+                point.arrival_time
+                for point in self._points
+                if pane.window.start <= point.event_time < pane.window.end
+                and point.arrival_time <= pane.processing_time
+                and point.arrival_time > max(same or before, default=MIN_TIME)
+            ]
+            last = max(same or before, default=None)
+            boxes.append((pane, min(arrived, default=pane.processing_time) if last is None else last))
+        return boxes
+
+    def _lines(self) -> None:
+        canvas, group = self._canvas, self._canvas.group("plot")
+        ideal = (max(self._x0, self._y0), min(self._x1, self._y1))
+        if ideal[0] < ideal[1]:
+            ends = [(self._x(time), self._y(time)) for time in ideal]
+            canvas.line(*ends, within=group, stroke=MUTED, stroke_width=1.3, stroke_dasharray="6 5")
+        for percentile in self._percentiles:
+            corners = self._watermark(percentile)
+            dashes = "none" if percentile == 100 else "2 3"
+            canvas.line(*corners, within=group, stroke=WATERMARK, stroke_width=2.2, stroke_dasharray=dashes)
+
+    def _watermark(self, percentile: float) -> list[Place]:
+        """It stands until the next epoch moves it: up first, then to the right."""
+        corners = [(_LEFT, _BOTTOM)]
+        for epoch in self._epochs:
+            if epoch.clock.processing_time >= self._y0:
+                x, y = self._x(epoch.clock.watermarks.at(percentile)), self._y(epoch.clock.processing_time)
+                corners += [(corners[-1][0], y), (max(_LEFT, min(x, _RIGHT)), y)]
+        return [*corners, (corners[-1][0], _TOP)]
+
+    def _draw_points(self) -> None:
+        for point in self._points:
+            x, y = self._x(point.event_time), self._y(point.arrival_time)
+            self._canvas.circle(x, y, _RADIUS, fill=PAPER, stroke=INK, stroke_width=1.3)
+            self._canvas.text(x, y + 4.2, point.label, colour=INK, anchor="middle")
+            self._taken.append((x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS))
+
+    def _values(self) -> None:
+        """Each value on the upper edge of its box, where nothing is in the way."""
+        for pane in self._panes:
+            text = f"{_MINUS if pane.is_retraction else ''}{_shown(pane.values[self._name])}"
+            colour = RETRACTION if pane.is_retraction else TIMING[pane.timing]
+            y = self._y(pane.processing_time)
+            x = self._free(pane.window, y, pill_width(text))
+            self._canvas.pill(x, y, text, colour, dashed=pane.is_retraction)
+
+    def _free(self, window: Window, y: float, width: float) -> float:
+        """The best place along a window's edge; where none is free, the one that is least in the way."""
+        left, right = self._x(window.start) + width / 2 + 2, self._x(window.end) - width / 2 - 2
+        places = [max(left, min(right, left + part * (right - left))) for part in _PLACES]
+        box = {x: (x - width / 2 - 1, y - 10, x + width / 2 + 1, y + 10) for x in places}
+        x = min(places, key=lambda x: sum(_overlap(box[x], taken) for taken in self._taken))
+        self._taken.append(box[x])
+        return x
+
+    def _told(self, pane: Pane) -> str:
+        start, end = (_clock(time) if _finite(time) else "∞" for time in (pane.window.start, pane.window.end))
+        value, at = _shown(pane.values[self._name]), _clock(pane.processing_time)
+        return f"[{start}, {end}): {value}, {TIMING_NAMES[pane.timing]}, at {at}"
+
+    def _legend(self) -> None:
+        canvas, x, y = self._canvas, _LEFT - 54, HEIGHT - 22
+        shown = {pane.timing for pane in self._panes if not pane.is_retraction}
+        for timing in PaneTiming:
+            if timing in shown:
+                colour = TIMING[timing]
+                canvas.rectangle(x, y - 10, x + 16, y + 2, fill=colour, fill_opacity=0.18, stroke=colour)
+                x = self._named(x + 22, y, f"{TIMING_NAMES[timing]} pane")
+        if any(pane.is_retraction for pane in self._panes):
+            canvas.rectangle(x, y - 11, x + 20, y + 3, fill=PAPER, stroke=RETRACTION, stroke_dasharray="3 2", rx=7)
+            x = self._named(x + 26, y, "retraction")
+        for percentile in self._percentiles:
+            dashes = "none" if percentile == 100 else "2 3"
+            canvas.line((x, y - 4), (x + 18, y - 4), stroke=WATERMARK, stroke_width=2.2, stroke_dasharray=dashes)
+            share = "" if percentile == 100 else f", {percentile_text(percentile)} %"
+            x = self._named(x + 24, y, f"watermark{share}")
+        if max(self._x0, self._y0) < min(self._x1, self._y1):
+            canvas.line((x, y - 4), (x + 18, y - 4), stroke=MUTED, stroke_width=1.3, stroke_dasharray="6 5")
+            x = self._named(x + 24, y, "event time = processing time")
+
+    def _named(self, x: float, y: float, name: str) -> float:
+        self._canvas.text(x, y, name)
+        return x + text_width(name, 12) * 0.9 + 14
+
+
+def _points(epochs: Sequence[Epoch]) -> list[Point]:
+    return [
+        Point(element.event_time, element.arrival_time, _shown(next(iter(_values_of(element.row)), "")))
+        for epoch in epochs
+        for element in epoch.elements
+    ]
+
+
+def _values_of(row: Any) -> list[Any]:  # noqa: ANN401 - a mapping of anything
+    return [value for value in row.values() if isinstance(value, int | float)]
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _finite(time: Micros) -> bool:
+    return MIN_TIME < time < MAX_TIME
+
+
+def _floor(time: Micros) -> Micros:
+    return time // _MINUTE * _MINUTE
+
+
+def _ceil(time: Micros) -> Micros:
+    return -(-time // _MINUTE) * _MINUTE
+
+
+def _step(start: Micros, end: Micros) -> Micros:
+    """Whole minutes from one rule to the next, for ten of them at most."""
+    return -(-(end - start) // (10 * _MINUTE)) * _MINUTE
+
+
+def _clock(time: Micros) -> str:
+    moment = to_datetime(time)
+    return "" if moment is None else moment.strftime("%H:%M" if moment.second == 0 else "%H:%M:%S")
+
+
+def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> float:
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    return max(0.0, width) * max(0.0, height)
