@@ -45,6 +45,7 @@ class Stage:
     def __init__(self, grouping: Grouping, before: Stage | None, *, is_last: bool = True) -> None:
         self.grouping = grouping
         self.retracts = retracts(grouping, is_last=is_last)
+        self._is_last = is_last
         self._before = before
         takes_back = before is not None and before.retracts
         combiners = grouping.combiners.items()
@@ -215,9 +216,13 @@ class Stage:
 
     def _says_something_new(self, stands: Sequence[Pane], state: OpenWindow) -> bool:
         if self.retracts:
-            before, after = ([(pane.window, pane.values) for pane in panes] for panes in (state.standing, stands))
+            before, after = (list(map(self._said, panes)) for panes in (state.standing, stands))
             return before != after
         return state.fresh or self.grouping.refinement is not DISCARDING
+
+    def _said(self, pane: Pane) -> tuple[object, ...]:
+        """What readers see of a pane; the next grouping sees its event time, too."""
+        return pane.window, pane.values, None if self._is_last else pane.timestamp
 
     def _passed(self, window: Window, clock: Clock) -> frozenset[float]:
         """The percentiles that triggers look at, and 100, whose watermark has reached the window's end."""

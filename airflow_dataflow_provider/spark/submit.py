@@ -9,6 +9,7 @@ import threading
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.batch import BatchPolicies
@@ -258,8 +259,14 @@ def _schema(pipeline: Pipeline, store: Store, *, needed: bool) -> Schema | None:
     wanted = pipeline.input_columns(carried)
     left_out = sorted(found.keys() - {*carried, *wanted})
     if left_out and pipeline.groupings[0].reads() is None:
-        _log.warning("%s reads all columns but %s, which the engine cannot carry", pipeline.name, ", ".join(left_out))
+        _tell_left_out(pipeline.name, ", ".join(left_out))
     return check_columns(source, wanted, found, file)
+
+
+@cache
+def _tell_left_out(name: str, columns: str) -> None:
+    """Once, however often a run looks at its source."""
+    _log.warning("%s reads all columns but %s, which the engine cannot carry", name, columns)
 
 
 def _await_schema(

@@ -172,7 +172,8 @@ def _fire(
     published = np.ones(len(rows), dtype=np.bool_)
     if kernel.retracts:
         empty = kernel.empty(rows)
-        published = ~kernel.standing.says_nothing_new(rows, kernel.aggregates.extract(rows), empty) & ~empty
+        values, timestamp = kernel.aggregates.extract(rows), kernel.panes.timestamp(rows)
+        published = ~kernel.standing.says_nothing_new(rows, values, timestamp, empty) & ~empty
     # How many of the same window were published before, in this epoch.
     total = np.cumsum(published) - published
     base = np.maximum.accumulate(np.where(again, 0, total))

@@ -157,7 +157,7 @@ class Kernel:
         self.by = [*grouping.key, START] if self.end is not None else [*grouping.key, START, END]
         self.identity = [ID] if self.merges else self.by
         values = self.aggregates.output_schema
-        self.standing = ListedStanding(values) if self.merges else FlatStanding(values)
+        self.standing = (ListedStanding if self.merges else FlatStanding)(values, timed=not is_last)
         self.panes = Panes(
             grouping, self.aggregates, self.percentiles,
             hidden=self.discards and is_last, timestamped=not is_last or grouping.output_time is not END_OF_WINDOW,
@@ -360,8 +360,8 @@ class Kernel:
         values = self.aggregates.extract(rows)
         empty = self.empty(rows)
         if self.retracts:
-            silent = self.standing.says_nothing_new(rows, values, empty)
             timestamp = self.panes.timestamp(rows)
+            silent = self.standing.says_nothing_new(rows, values, timestamp, empty)
         elif self.discards:
             silent = ~self.windows(rows, now.clock).fresh
         else:

@@ -35,7 +35,7 @@ def mask_of(predicate: Predicate, frame: pl.DataFrame) -> Mask:
         case Comparison(column=column, sign=sign, value=value):
             found = COMPARISONS[sign](pl.col(column), pl.lit(value))
         case IsIn(column=column, values=values):
-            found = pl.col(column).is_in(list(values))
+            found = pl.any_horizontal(pl.col(column) == value for value in values) if values else pl.lit(value=False)
         case IsNull(column=column):
             found = pl.col(column).is_null()
         case Called() | _:

@@ -24,17 +24,18 @@ class Standing(ABC):
 
     Args:
         values: the types of the output columns.
+        timed: a change of a pane's event time is news, as it is for a next grouping.
     """
 
-    def __init__(self, values: Mapping[str, pl.DataType]) -> None:
-        self.values = dict(values)
+    def __init__(self, values: Mapping[str, pl.DataType], *, timed: bool) -> None:
+        self.values, self.timed = dict(values), timed
 
     @abstractmethod
     def columns(self) -> dict[str, pl.DataType]:
         """The state columns; null where nothing stands."""
 
     @abstractmethod
-    def says_nothing_new(self, rows: pl.DataFrame, values: pl.DataFrame, empty: Mask) -> Mask:
+    def says_nothing_new(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> Mask:
         """Where what stands is just what would be published; ``empty`` windows publish nothing."""
 
     @abstractmethod
@@ -60,12 +61,14 @@ class FlatStanding(Standing):
         values = {_value(name): dtype for name, dtype in self.values.items()}
         return {_STANDS: pl.Boolean(), _value(TIMESTAMP): pl.Int64(), **values}
 
-    def says_nothing_new(self, rows: pl.DataFrame, values: pl.DataFrame, empty: Mask) -> Mask:
+    def says_nothing_new(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> Mask:
         stands = rows[_STANDS].fill_null(value=False).to_numpy()
         same = stands & ~empty
         if same.any():
             for name in self.values:
                 same = same & values[name].eq_missing(rows[_value(name)]).to_numpy()
+            if self.timed:
+                same = same & timestamp.eq_missing(rows[_value(TIMESTAMP)]).to_numpy()
         unsaid: Mask = same | (empty & ~stands)
         return unsaid
 
@@ -96,7 +99,7 @@ class ListedStanding(Standing):
     def columns(self) -> dict[str, pl.DataType]:
         return {STANDING: pl.List(pl.Struct(self._item))}
 
-    def says_nothing_new(self, rows: pl.DataFrame, values: pl.DataFrame, empty: Mask) -> Mask:
+    def says_nothing_new(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> Mask:
         many = rows[STANDING].list.len().fill_null(0).to_numpy()
         same = (many == 1) & ~empty
         if same.any():
@@ -105,6 +108,8 @@ class ListedStanding(Standing):
             same = same & (only[END] == rows[END]).fill_null(value=False).to_numpy()
             for name in self.values:
                 same = same & values[name].eq_missing(only[name]).to_numpy()
+            if self.timed:
+                same = same & timestamp.eq_missing(only[TIMESTAMP]).to_numpy()
         unsaid: Mask = same | (empty & (many == 0))
         return unsaid
 

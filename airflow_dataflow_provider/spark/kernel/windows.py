@@ -38,7 +38,9 @@ def assign_windows(window: WindowStrategy, rows: pl.DataFrame, key: Sequence[str
             start = event - np.mod(event - shift, size)
             return with_bounds(rows, start, start + size)
         case SlidingWindows(size=size, period=period, offset=offset):
-            return slide(with_bounds(rows, event, event), window)
+            # An element's copies stay where it was, for the order of arrival.
+            copies = slide(with_bounds(rows, event, event).with_row_index("_at"), window)
+            return copies.sort("_at", maintain_order=True).drop("_at")
         case SessionWindows(gap=gap):
             return with_bounds(rows, event, event + gap)
         case GlobalWindows():

@@ -13,7 +13,7 @@ from airflow_dataflow_provider.model.grouping import EARLIEST, END_OF_WINDOW, LA
 from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.proofs import Risk
-from airflow_dataflow_provider.model.refinement import ACCUMULATING_AND_RETRACTING, Refinement
+from airflow_dataflow_provider.model.refinement import ACCUMULATING_AND_RETRACTING, DISCARDING, Refinement
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.model.triggers import Trigger
@@ -140,13 +140,17 @@ def two_groupings(
         allowed_lateness=draw(latenesses()),
         output_time=draw(st.sampled_from((LATEST, EARLIEST) if no_end else (END_OF_WINDOW, LATEST, EARLIEST))),
     )
+    refinement = draw(refinements())
+    # Of what was taken back, only sums can be told piece by piece.
+    adding = refinement is DISCARDING and first.grouping.refinement is not DISCARDING
+    combiner = st.sampled_from((Count(), Sum("aggregate_0"))) if adding else _of_results()
     return _grouped(
-        draw(st.lists(_of_results(), min_size=1, max_size=2)),
+        draw(st.lists(combiner, min_size=1, max_size=2)),
         [],
         before=first,
         key=draw(st.sampled_from((("key",), ("site",)))),
         window=draw(windows("fixed", "sliding", "global") if then_window is None else then_window),
         trigger=draw(result_triggers() if then_trigger is None else then_trigger),
-        refinement=draw(refinements()),
+        refinement=refinement,
         allowed_lateness=draw(latenesses()),
     )
