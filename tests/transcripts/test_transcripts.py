@@ -38,19 +38,26 @@ def test_a_transcript_holds_on_the_engine_without_spark(name: str) -> None:
 
 
 def _on_the_kernel(transcript: Transcript, scenes: tuple[Scene, ...]) -> None:
-    rows = [element.row for scene in scenes for epoch in scene.epochs for element in epoch.elements]
-    source = transcript.pipeline().source
-    frame = pl.DataFrame({column: [row[column] for row in rows] for column in transcript.columns}, strict=False)
-    schema = {
-        column: pl.String() if dtype == pl.Null else dtype
-        for column, dtype in frame.schema.items()
-        if column not in source.columns()
-    }
-    engine = InProcess(transcript.pipeline(), schema)
+    engine = engine_of(transcript, scenes)
     transcript.check_step_by_step(engine.epoch, scenes)
-    assert engine.report.read == len(rows)
+    assert engine.report.read == sum(len(epoch.elements) for scene in scenes for epoch in scene.epochs)
     if transcript.counts is not None and scenes == transcript.scenes():
         assert (engine.report.late, engine.report.expired) == (transcript.counts.late, transcript.counts.expired)
+
+
+def engine_of(transcript: Transcript, scenes: tuple[Scene, ...]) -> InProcess:
+    """The engine with an empty state, for the types that the elements have."""
+    rows = [element.row for scene in scenes for epoch in scene.epochs for element in epoch.elements]
+    pipeline = transcript.pipeline()
+    frame = pl.DataFrame({column: [row[column] for row in rows] for column in transcript.columns}, strict=False)
+    return InProcess(
+        pipeline,
+        {
+            column: pl.String() if dtype == pl.Null else dtype
+            for column, dtype in frame.schema.items()
+            if column not in pipeline.source.columns()
+        },
+    )
 
 
 @pytest.mark.spark
