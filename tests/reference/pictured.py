@@ -38,7 +38,7 @@ from airflow_dataflow_provider import (
     WindowStrategy,
     column,
 )
-from airflow_dataflow_provider.model.time import to_micros
+from airflow_dataflow_provider.model.time import to_datetime, to_micros
 from airflow_dataflow_provider.testing.pictures import Point, draw_panes, draw_windows
 from airflow_dataflow_provider.testing.stream import TestStream
 from airflow_dataflow_provider.testing.times import moment
@@ -52,7 +52,7 @@ GLOBAL = GlobalWindows()
 TEN_SECONDS = tuple(f"12:{minute:02d}:{second:02d}" for minute in range(5, 11) for second in range(0, 60, 10))
 
 WATERMARKS_90 = WATERMARKS
-WATERMARKS_100 = {"12:08:25": "12:06:00", "12:09:30": "12:08:00", "12:10:00": "12:10:00"}
+WATERMARKS_100 = {"12:08:30": "12:06:00", "12:10:00": "12:08:00"}
 """One that has waited for the 9."""
 
 
@@ -89,18 +89,12 @@ def trigger(
     **how: Any,
 ) -> Callable[[], str]:
     pipeline = summing(window, tree, refinement, accept=tuple(Risk))
-    return lambda: draw_panes(script(pipeline, **how), title, points=ARRIVED, note=_note(pipeline))
+    return lambda: draw_panes(script(pipeline, **how), title, points=ARRIVED)
 
 
 def figure(number: int, title: str) -> Callable[[], str]:
     [found] = [figure for figure in FIGURES if figure.number == number]
-    pipeline = found.stream.pipeline
-    note = f"{pipeline.grouping.window!r}, {_note(pipeline)}"
-    return lambda: draw_panes(found.stream, f"Figure {number}: {title}", points=ARRIVED, note=note)
-
-
-def _note(pipeline: Pipeline) -> str:
-    return f"{pipeline.grouping.trigger!r}, {pipeline.grouping.refinement!r}"
+    return lambda: draw_panes(found.stream, f"Figure {number}: {title}", points=ARRIVED)
 
 
 def windows(title: str, window: WindowStrategy, *others: str) -> Callable[[], str]:
@@ -113,18 +107,18 @@ def windows(title: str, window: WindowStrategy, *others: str) -> Callable[[], st
 
 
 def days() -> str:
-    """A week-end on which clocks go forward in Berlin, an element every six hours."""
+    """Three days around the night in which clocks go forward in Berlin, an element every six hours."""
     pipeline = (
         Pipeline("days", Files("events/*.parquet", event_time="happened"))
         .group_by_key_and_window(key="key", window=CalendarWindows("day", "Europe/Berlin"))
         .combine(n=Count())
     )
-    first = to_micros("2013-03-29T23:00:00Z")
-    times = [f"2013-03-{day}T{hour:02d}:30:00Z" for day in (30, 31) for hour in range(0, 24, 6)]
+    first = to_micros("2013-03-30T00:00:00+01:00")
+    times = [to_datetime(first + (6 * number + 1) * HOUR) for number in range(12)]
     stream = TestStream(pipeline).add(*({"key": "k", "happened": time} for time in times)).end_of_input()
     return draw_windows(
-        stream, "Calendar windows: the day on which clocks go forward has 23 hours",
-        span=(first - HOUR, first + 72 * HOUR), step=12 * HOUR, marks="%d %b %H:%M",
+        stream, "Calendar windows: the day on which clocks go forward has 23 hours", span=(first, first + 71 * HOUR),
+        step=12 * HOUR, marks="%d %b %H:%M", time_zone="Europe/Berlin",
     )  # fmt: skip
 
 
@@ -170,7 +164,9 @@ PICTURES: dict[str, Callable[[], str]] = {
         window=GLOBAL,
     ),
     "trigger-all-of": trigger(
-        "AllOf: with three elements and on the minute", Repeat(AllOf(AtCount(3), AtPeriod("1m"))), window=GLOBAL
+        "AllOf: with three elements, and not before the minute is over",
+        Repeat(AllOf(AtCount(3), AtPeriod("1m"))),
+        window=GLOBAL,
     ),
     "trigger-sequence-of": trigger("SequenceOf: early, on time, late", EARLY_AND_LATE),
     "refinement-discarding": trigger(
@@ -190,7 +186,9 @@ PICTURES: dict[str, Callable[[], str]] = {
     "windows-sliding": windows(
         "Sliding windows overlap where the period is below the size", SlidingWindows("2m", "1m")
     ),
-    "windows-sliding-gaps": windows("... and leave gaps where it is above", SlidingWindows("1m", "2m")),
+    "windows-sliding-gaps": windows(
+        "Sliding windows leave gaps where the period is above the size", SlidingWindows("1m", "2m")
+    ),
     "windows-sessions": windows("Sessions last until nothing has come for the gap", SessionWindows("1m")),
     "windows-calendar": days,
     "windows-global": windows("The global window is all of time", GLOBAL),

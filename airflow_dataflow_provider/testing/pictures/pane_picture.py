@@ -31,8 +31,8 @@ from airflow_dataflow_provider.testing.pictures.canvas import (
 )
 from airflow_dataflow_provider.testing.stream import TestStream
 
-WIDTH, HEIGHT = 780, 560
-_LEFT, _RIGHT, _TOP, _BOTTOM = 82.0, 748.0, 84.0, 468.0
+WIDTH, HEIGHT = 780, 570
+_LEFT, _RIGHT, _TOP, _BOTTOM = 82.0, 748.0, 94.0, 478.0
 _MINUTE: Micros = 60_000_000
 _RADIUS = 9.5
 _PLACES = (0.5, 0.3, 0.7, 0.15, 0.85, 0.4, 0.6, 0.22, 0.78)
@@ -59,7 +59,7 @@ def draw_panes(stream: TestStream, title: str, *, points: Iterable[Point] | None
         stream: the script; it is run on the reference. The first aggregate is what is drawn.
         title: above the picture.
         points: the elements; by default those of the script.
-        note: below the title; by default the trigger and the refinement, as code.
+        note: up to two lines below the title; by default the trigger, the windows and the refinement, as code.
     """
     return _Picture(stream, title, points, note).document()
 
@@ -79,7 +79,7 @@ class _Picture:
         self._x0, self._x1 = _floor(min(times)), _ceil(max(times))
         said = f"{len(self._points)} elements and {len(self._panes)} panes, over event time and processing time."
         self._canvas = Canvas(WIDTH, HEIGHT, title, said)
-        self._title, self._note = title, note or f"{grouping.trigger!r}, {grouping.refinement!r}"
+        self._title, self._note = title, note or f"{grouping.trigger!r}\n{grouping.window!r}, {grouping.refinement!r}"
         self._taken: list[tuple[float, float, float, float]] = []
 
     def document(self) -> str:
@@ -87,8 +87,9 @@ class _Picture:
         canvas = self._canvas
         canvas.clip("plot", _LEFT - 1, _TOP - 1, _RIGHT + 1, _BOTTOM + 1)
         canvas.text(_LEFT - 54, 34, self._title, size=18, colour=INK, weight="600")
-        size = min(13.0, (_RIGHT - _LEFT + 54) / text_width(self._note, 1))
-        canvas.text(_LEFT - 54, 58, self._note, size=size)
+        for number, line in enumerate(self._note.splitlines()):
+            size = min(12.5, (_RIGHT - _LEFT + 54) / text_width(line, 1))
+            canvas.text(_LEFT - 54, 56 + 17 * number, line, size=size)
         self._axes()
         self._boxes()
         self._lines()

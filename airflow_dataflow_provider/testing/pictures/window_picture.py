@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from zoneinfo import ZoneInfo
 
 from airflow_dataflow_provider.model.elements import Pane
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_datetime
@@ -31,6 +32,7 @@ def draw_windows(
     span: tuple[Micros, Micros],
     step: Micros,
     marks: str = "%H:%M",
+    time_zone: str = "UTC",
     note: str = "",
 ) -> str:
     """The windows of a stream, one band a key, as an SVG document.
@@ -40,10 +42,11 @@ def draw_windows(
         title: above the picture.
         span: the first and the last event time that is drawn.
         step: from one rule to the next.
-        marks: how the rules are labelled (``strftime``, in UTC).
+        marks: how the rules are labelled (``strftime``).
+        time_zone: whose clocks the labels tell.
         note: below the title; by default the windows, as code.
     """
-    return _Picture(stream, title, span, note).document(step, marks)
+    return _Picture(stream, title, span, note).document(step, marks, ZoneInfo(time_zone))
 
 
 @dataclass(slots=True)
@@ -87,14 +90,15 @@ class _Picture:
         self._canvas.text(_LEFT - 54, 58, told, size=min(13.0, (_RIGHT - _LEFT + 54) / text_width(told, 1)))
         self._canvas.clip("plot", _LEFT - 1, _TOP - 1, _RIGHT + 1, self._bottom + 1)
 
-    def document(self, step: Micros, marks: str) -> str:
+    def document(self, step: Micros, marks: str, zone: ZoneInfo) -> str:
         """All of it, from back to front."""
         canvas = self._canvas
         for time in range(self._span[0], self._span[1] + 1, step):
             canvas.line((self._x(time), _TOP), (self._x(time), self._bottom), stroke=GRID)
             moment = to_datetime(time)
             if moment is not None:
-                canvas.text(self._x(time), self._bottom + 18, moment.strftime(marks), anchor="middle")
+                label = moment.astimezone(zone).strftime(marks)
+                canvas.text(self._x(time), self._bottom + 18, label, anchor="middle")
         canvas.text((_LEFT + _RIGHT) / 2, self._bottom + 42, "event time", size=13, colour=INK, anchor="middle")
         top = _TOP
         for key, band in self._bands.items():
@@ -124,7 +128,11 @@ class _Picture:
                 )  # fmt: skip
                 middle, value = (max(left, _LEFT) + min(right, _RIGHT)) / 2, str(pane.values[self._name])
                 canvas.text(middle, upper + 16.5, value, size=13, colour=colour, anchor="middle", weight="600")
-        for point in band.points:
+        before, y = -_RIGHT, top + 22
+        for point in sorted(band.points, key=lambda point: point.event_time):
             x = self._x(point.event_time)
-            canvas.circle(x, top + 22, 9.5, fill=PAPER, stroke=INK, stroke_width=1.3)
-            canvas.text(x, top + 26.2, point.label, colour=INK, anchor="middle")
+            # Neighbours that would cover each other stand at different heights.
+            y = top + 22 if x - before > 20 else top + 22 - 7 if y > top + 15 else top + 29
+            before = x
+            canvas.circle(x, y, 9.5 if point.label else 4, fill=PAPER, stroke=INK, stroke_width=1.3)
+            canvas.text(x, y + 4.2, point.label, colour=INK, anchor="middle")
