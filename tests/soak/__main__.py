@@ -16,7 +16,7 @@ from multiprocessing import get_context
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 from tests.soak.chunks import Chunk, Outcome, run
-from tests.spark.test_kernel_is_the_reference import FAMILIES
+from tests.spark.comparison import FAMILIES
 
 CHUNK = 200
 """At most so many cases are drawn from one seed."""

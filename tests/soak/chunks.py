@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hypothesis import given, seed, settings
-from hypothesis import strategies as st
 
 from airflow_dataflow_provider.testing.strategies import Case, cases
 from airflow_dataflow_provider.testing.transcript import Transcript
 from tests.soak.written import NAMES, write
-from tests.spark import test_kernel_is_the_reference as kernel
+from tests.spark import comparison
+from tests.spark.comparison import Way, ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Chunk:
     """What one process does at a time; the same chunk draws the same cases everywhere.
 
     Attributes:
-        family: of :data:`tests.spark.test_kernel_is_the_reference.FAMILIES`.
+        family: of :data:`tests.spark.comparison.FAMILIES`.
         number: of the chunk within the family.
         seed: of the whole run.
         cases: how many.
@@ -44,21 +44,17 @@ class Outcome:
 def run(chunk: Chunk) -> Outcome:
     """Compare the cases of a chunk, until one fails; that one is shrunk."""
     agreed = 0
-    failed: tuple[Case, bool, bool, Exception] | None = None
+    failed: tuple[Case, Way, Exception] | None = None
 
     @seed(f"{chunk.seed} {chunk.family} {chunk.number}")
-    @settings(kernel.LIGHT, max_examples=chunk.cases, database=None, report_multiple_bugs=False, deadline=None)
-    @given(
-        case=cases(kernel.FAMILIES[chunk.family], max_size=20, with_batches=True),
-        forget=st.booleans(),
-        combining=st.booleans(),
-    )
-    def search(case: Case, forget: bool, combining: bool) -> None:
+    @settings(comparison.MANY_SMALL, max_examples=chunk.cases, database=None, report_multiple_bugs=False, deadline=None)
+    @given(cases(comparison.FAMILIES[chunk.family], max_size=comparison.MOST_ELEMENTS, with_batches=True), ways())
+    def search(case: Case, way: Way) -> None:
         nonlocal agreed, failed
         try:
-            kernel.compare(*case, forget=forget, combining=combining)
+            comparison.compare(*case, way)
         except Exception as error:
-            failed = case, forget, combining, error
+            failed = case, way, error
             raise
         agreed += failed is None
 
@@ -71,7 +67,7 @@ def run(chunk: Chunk) -> Outcome:
     return Outcome(chunk, agreed)
 
 
-def complaint(chunk: Chunk, case: Case, forget: bool, combining: bool, error: Exception) -> str:
+def complaint(chunk: Chunk, case: Case, way: Way, error: Exception) -> str:
     """What failed, and how to see it again: as a transcript, where a transcript can say it."""
     pipeline, epochs = case
     said = [f"{chunk.family}: {type(error).__name__}: {error}", ""]
@@ -84,7 +80,7 @@ def complaint(chunk: Chunk, case: Case, forget: bool, combining: bool, error: Ex
         if shown:
             return "\n".join([*said, text])
         said.append("# It agrees where one thing happens at a time, so no transcript shows it.")
-    return "\n".join([*said, f"# {forget=}, {combining=}", repr(pipeline), *map(repr, epochs)])
+    return "\n".join([*said, f"# {way}", repr(pipeline), *map(repr, epochs)])
 
 
 def fails_as_written(text: str) -> bool:
@@ -99,7 +95,7 @@ def fails_as_written(text: str) -> bool:
         transcript = Transcript.read(path, NAMES)
     transcript.check()
     try:
-        transcript.check_step_by_step(kernel.InProcess(transcript.pipeline()).epoch)
+        transcript.check_step_by_step(comparison.InProcess(transcript.pipeline()).epoch)
     except Exception:  # noqa: BLE001 - whatever is wrong with the engine
         return True
     return False

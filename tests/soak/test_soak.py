@@ -15,7 +15,7 @@ from airflow_dataflow_provider.testing.transcript import Transcript
 from tests.soak.__main__ import chunks, main
 from tests.soak.chunks import Chunk, run
 from tests.soak.written import NAMES, write
-from tests.spark import test_kernel_is_the_reference as kernel
+from tests.spark import comparison
 
 FAMILY = "fixed x elements"
 
@@ -23,7 +23,7 @@ FAMILY = "fixed x elements"
 class NothingEarly:
     """An engine that forgets early panes."""
 
-    def __init__(self, pipeline: Pipeline, *, combining: bool = True) -> None:  # noqa: ARG002 - as InProcess
+    def __init__(self, pipeline: Pipeline, **way: object) -> None:  # noqa: ARG002 - as InProcess
         self.interpreter = Interpreter(pipeline)
 
     @property
@@ -40,10 +40,10 @@ def read(text: str, folder: Path) -> Transcript:
     return Transcript.read(path, NAMES)
 
 
-@pytest.mark.parametrize("family", kernel.FAMILIES)
+@pytest.mark.parametrize("family", comparison.FAMILIES)
 def test_a_case_that_is_written_is_a_transcript_that_holds(family: str, tmp_path: Path) -> None:
-    @settings(kernel.LIGHT, max_examples=5)
-    @given(cases(kernel.FAMILIES[family], max_size=20, with_batches=True).filter(lambda case: len(case[1]) > 0))
+    @settings(comparison.MANY_SMALL, max_examples=5)
+    @given(cases(comparison.FAMILIES[family], max_size=20, with_batches=True).filter(lambda case: len(case[1]) > 0))
     def check(case: Case) -> None:
         read(write(*case, title="Anything"), tmp_path).check()
 
@@ -53,7 +53,7 @@ def test_a_case_that_is_written_is_a_transcript_that_holds(family: str, tmp_path
 def test_what_is_wrong_is_found_and_told_as_a_transcript_that_shows_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(kernel, "InProcess", NothingEarly)
+    monkeypatch.setattr(comparison, "InProcess", NothingEarly)
     outcome = run(Chunk(FAMILY, 0, seed=1, cases=500))
     assert outcome.complaint is not None
     assert "missing" in outcome.complaint

@@ -1,0 +1,106 @@
+"""Generated pipelines, by family, on the engine in this process and on the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from airflow_dataflow_provider.model.pipeline import Pipeline
+from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
+from airflow_dataflow_provider.spark import state
+from airflow_dataflow_provider.testing.panes import assert_panes
+from airflow_dataflow_provider.testing.strategies import (
+    TRIGGER_FAMILIES,
+    WINDOW_FAMILIES,
+    combiners,
+    par_dos,
+    pipelines,
+    result_triggers,
+    triggers,
+    two_groupings,
+    windows,
+)
+from tests.spark.in_process import InProcess
+
+FAMILIES: dict[str, SearchStrategy[Pipeline]] = {
+    f"{window} x {trigger}": pipelines(window=windows(window), trigger=triggers(trigger))
+    for window in WINDOW_FAMILIES
+    for trigger in TRIGGER_FAMILIES
+}
+FAMILIES["gathering combiners"] = pipelines(
+    window=windows(*WINDOW_FAMILIES),
+    trigger=triggers(*TRIGGER_FAMILIES),
+    combiner=combiners("plain", "gathering"),
+)
+FAMILIES["par do"] = pipelines(par_do=par_dos(), trigger=triggers(*TRIGGER_FAMILIES))
+FAMILIES |= {
+    f"two groupings, the first {window}": two_groupings(
+        window=windows(*members),
+        trigger=triggers(*TRIGGER_FAMILIES),
+        then_trigger=result_triggers(*TRIGGER_FAMILIES),
+    )
+    for window, members in {
+        "fixed": ("fixed",),
+        "sessions": ("sessions",),
+        "of any window": tuple(WINDOW_FAMILIES),
+    }.items()
+}
+"""Every family of pipelines, and how to draw from it."""
+
+MANY_SMALL = settings(
+    suppress_health_check=list(HealthCheck),
+    # A counter-example says enough once it is shrunk.
+    phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink),
+)
+"""For cases that each do a lot: none is slow by accident."""
+MOST_ELEMENTS = 20
+"""Of a case: enough for windows of several, and few enough for many cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How the engine runs a case: no way may show in its panes.
+
+    Attributes:
+        forget: no live frame outlives its epoch, so every one is rebuilt from files.
+        combining: combine before the shuffle.
+        partitions: of the state.
+        tasks: map tasks an epoch.
+    """
+
+    forget: bool = False
+    combining: bool = True
+    partitions: int = 2
+    tasks: int = 2
+
+
+def ways() -> SearchStrategy[Way]:
+    """Every one; most with one partition, for each takes as long as the other."""
+    return st.builds(
+        Way,
+        forget=st.booleans(),
+        combining=st.booleans(),
+        partitions=st.sampled_from((1, 1, 3)),
+        tasks=st.integers(1, 2),
+    )
+
+
+def compare(pipeline: Pipeline, epochs: Iterable[Epoch], way: Way) -> None:
+    """Run both, epoch by epoch.
+
+    Raises:
+        AssertionError: with the panes or the counts that differ.
+    """
+    reference = Interpreter(pipeline)
+    engine = InProcess(pipeline, combining=way.combining, partitions=way.partitions, tasks=way.tasks)
+    for epoch in epochs:
+        if way.forget:
+            state._LIVE.clear()
+        assert_panes(engine.epoch(epoch), reference.epoch(epoch))
+    came, wanted = ((counts.read, counts.late, counts.expired) for counts in (engine.report, reference.counts))
+    if came != wanted:
+        raise AssertionError(f"the engine counts {came} elements read, late and expired, the reference {wanted}")
