@@ -1,9 +1,9 @@
 """The kernel: one epoch of one grouping in one state partition, for all its keys and windows at once.
 
 A few steps, each a handful of column operations: bring what has arrived into the open windows (:mod:`folding`, or
-:mod:`merging` where windows merge, or :mod:`by_element` where the trigger looks at each element), then ask the trigger
-tree at the epoch's boundary where panes are due, read them off, take note of them, and drop what has expired. The
-reference interpreter does the same one window at a time; the two are compared pane for pane.
+:mod:`merging` where windows merge, or :mod:`by_element` where the trigger looks at each element), then, at the epoch's
+boundary, publish what is due and drop what has expired (:mod:`publishing`). The reference interpreter does the same one
+window at a time; the two are compared pane for pane.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
@@ -31,10 +31,18 @@ from airflow_dataflow_provider.model.windows import (
 )
 from airflow_dataflow_provider.model.windows import expired_until as expired_by
 from airflow_dataflow_provider.spark.aggregates import Aggregates
-from airflow_dataflow_provider.spark.kernel import by_element, folding, merging
+from airflow_dataflow_provider.spark.kernel import by_element, folding, merging, publishing
 from airflow_dataflow_provider.spark.kernel.bookkeeping import Bookkeeping
 from airflow_dataflow_provider.spark.kernel.columns import (
-    ELEMENTS, END, FINISHED, FIRST_ARRIVAL, FRESH, ID, INDEX, PASSED, START,
+    ELEMENTS,
+    END,
+    FINISHED,
+    FIRST_ARRIVAL,
+    FRESH,
+    ID,
+    INDEX,
+    PASSED,
+    START,
 )  # fmt: skip
 from airflow_dataflow_provider.spark.kernel.panes import Panes
 from airflow_dataflow_provider.spark.kernel.standing import FlatStanding, ListedStanding
@@ -91,8 +99,8 @@ class Progress:
     def new_ids(self, count: int) -> Times:
         """Numbers that no open window has; one that a closed window had may come again, for the newest file wins."""
         if self.next_id < 0:
-            highest = self.state[ID].max() if len(self.state) else None
-            self.next_id = 0 if highest is None else int(highest) + 1  # type: ignore[call-overload]
+            highest = cast("int | None", self.state[ID].max())
+            self.next_id = 0 if highest is None else highest + 1
         self.next_id += count
         return np.arange(self.next_id - count, self.next_id, dtype=np.int64)
 
@@ -263,7 +271,7 @@ class Kernel:
             now.new_ids(0)
         if arrived is not None:
             if self.by_element and (arrived.elements is not None and len(arrived.elements)):
-                self._boundary(now)
+                publishing.at_boundary(self, now)
             if self.one_by_one:
                 merging.one_by_one(self, now, arrived)
             elif self.by_element:
@@ -273,7 +281,7 @@ class Kernel:
             else:
                 folding.take(self, now, arrived)
         now.clock, now.horizon = clock, horizon
-        self._boundary(now)
+        publishing.at_boundary(self, now)
         changed = now.state.filter(now.changed)
         removed = merging.tombstones(now, expired_by(horizon, self.grouping.allowed_lateness))
         if removed is not None:
@@ -306,7 +314,12 @@ class Kernel:
     def not_fresh(self, where: pl.Expr) -> pl.Expr:
         """The column that says what is fresh, with nothing fresh there."""
         if self.book.timed:
-            return pl.when(where).then(pl.lit(NOT_FRESH, dtype=pl.Int64)).otherwise(pl.col(FIRST_ARRIVAL)).alias(FIRST_ARRIVAL)
+            return (
+                pl.when(where)
+                .then(pl.lit(NOT_FRESH, dtype=pl.Int64))
+                .otherwise(pl.col(FIRST_ARRIVAL))
+                .alias(FIRST_ARRIVAL)
+            )
         return (pl.col(FRESH) & ~where).alias(FRESH)
 
     def empty(self, rows: pl.DataFrame) -> Mask:
@@ -314,89 +327,9 @@ class Kernel:
         nothing: Mask = np.zeros(len(rows), dtype=np.bool_)
         return (rows[ELEMENTS] == 0).to_numpy() if self.takes_back and self.retracts else nothing
 
-    def _boundary(self, now: Progress) -> None:
-        """Publish what is due, in place of nothing new; drop what expires."""
-        state, clock = now.state, now.clock
-        if not len(state):
-            return
-        windows, states = self.windows(state, clock), self.states(state)
-        finished = state[FINISHED].to_numpy()
-        going = ~finished
-        before = {name: column.copy() for name, column in states.items()} if clock.signals or self.has_own_trigger else {}
-        if before:
-            self.trigger.on_clock(states, windows)
-            for name, column in states.items():
-                column[finished] = before[name][finished]
-                now.changed = now.changed | (column != before[name])
-        fired = self.trigger.should_fire(states, windows) & going
-        expired: Mask = windows.end <= expired_by(now.horizon, self.grouping.allowed_lateness)
-        # A window never takes what it has not published into its grave, whatever its trigger says.
-        due = fired | (expired & windows.fresh)
-        if before:
-            now.state = state = self.with_states(state, states)
-        if due.any():
-            rows = state.filter(due)
-            after = self.publish(now, rows, is_last=expired[due])
-            ended = self.trigger.on_fire(states, windows, fired)
-            at = np.flatnonzero(due)
-            after = self.with_states(after, {name: column[at] for name, column in states.items()})
-            after = after.with_columns(pl.Series(FINISHED, (finished | ended)[at]))
-            kept = due & ~expired
-            rest = state.filter(~due & ~expired)
-            if kept.any():
-                after = after.filter(~expired[due])
-                now.state = pl.concat([rest, after], rechunk=True)
-                now.changed = np.concatenate([now.changed[~due & ~expired], np.ones(len(after), dtype=np.bool_)])
-            else:
-                now.state, now.changed = rest, now.changed[~due & ~expired]
-        elif expired.any():
-            now.state, now.changed = state.filter(~expired), now.changed[~expired]
-
     def publish(self, now: Progress, rows: pl.DataFrame, *, is_last: Mask) -> pl.DataFrame:
-        """The panes of some open windows, preceded by what they take back; the rows as they are then.
-
-        The trigger is not told here.
-        """
-        values = self.aggregates.extract(rows)
-        empty = self.empty(rows)
-        if self.retracts:
-            timestamp = self.panes.timestamp(rows)
-            silent = self.standing.says_nothing_new(rows, values, timestamp, empty)
-        elif self.discards:
-            silent = ~self.windows(rows, now.clock).fresh
-        else:
-            silent = np.zeros(len(rows), dtype=np.bool_)
-        speaks = ~silent
-        if speaks.any():
-            loud = rows if speaks.all() else rows.filter(speaks)
-            if self.retracts:
-                stood, at = self.standing.retractions(loud)
-                if len(stood):
-                    now.panes.append(self.panes.retractions(stood, loud[at], now.clock))
-            full = speaks & ~empty
-            if full.any():
-                everything = full.all()
-                now.panes.append(
-                    self.panes.inserts(
-                        rows if everything else rows.filter(full),
-                        values if everything else values.filter(full),
-                        is_last[full],
-                        now.clock,
-                    )
-                )
-        reached = self.percentiles.reached(now.clock, rows[END].to_numpy())
-        published = speaks & ~empty
-        after = rows.with_columns(
-            self.not_fresh(pl.lit(value=True)),
-            pl.Series(INDEX, rows[INDEX].to_numpy() + published, dtype=pl.Int32),
-            pl.Series(PASSED, reached, dtype=pl.UInt32),
-        )
-        if self.retracts:
-            # Where nothing new was said, what stands is equal, and so is its index.
-            after = self.standing.set(after, values, timestamp, empty)
-        if self.discards:
-            after = after.with_columns(self.aggregates.zeros())
-        return after.select(rows.columns)
+        """The panes of some open windows, preceded by what they take back; the rows as they are then."""
+        return publishing.publish(self, now, rows, is_last=is_last)
 
     @cached_property
     def no_panes(self) -> pl.DataFrame:
@@ -407,8 +340,13 @@ class Kernel:
     def _wake(self, now: Progress) -> Wake:
         windows, states = self.windows(now.state, now.clock), self.states(now.state)
         return Wake.of(
-            self.trigger, self.percentiles, self.grouping.trigger.signals(), states, windows, always=self.has_own_trigger
-        )  # fmt: skip
+            self.trigger,
+            self.percentiles,
+            self.grouping.trigger.signals(),
+            states,
+            windows,
+            always=self.has_own_trigger,
+        )
 
 
 def _end(window: WindowStrategy) -> pl.Expr | None:
@@ -428,7 +366,7 @@ def trigger_nodes(node: object) -> list[object]:
 
 
 @lru_cache(maxsize=16)
-def _kernel(grouping: Grouping, schema: tuple[tuple[str, pl.DataType], ...], takes_back: bool, is_last: bool) -> Kernel:  # noqa: FBT001
+def _kernel(grouping: Grouping, schema: tuple[tuple[str, pl.DataType], ...], takes_back: bool, is_last: bool) -> Kernel:
     return Kernel(grouping, dict(schema), takes_back=takes_back, is_last=is_last)
 
 
