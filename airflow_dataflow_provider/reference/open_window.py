@@ -20,6 +20,7 @@ class OpenWindow:
     ``finished``, ``first_arrival`` and ``passed`` are the trigger's (see :class:`Situation`), ``index`` counts the
     panes published, ``standing`` is the pane that stands for the window, with those of windows that merged into it
     since, ``elements`` counts elements less those taken back, ``earliest`` and ``latest`` are their event times.
+    ``is_new`` holds until the end of the epoch that has opened the window.
     """
 
     key: Key
@@ -34,6 +35,7 @@ class OpenWindow:
     elements: int = 0
     earliest: Micros = MAX_TIME
     latest: Micros = MIN_TIME
+    is_new: bool = True
 
     @property
     def fresh(self) -> bool:

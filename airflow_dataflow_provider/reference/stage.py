@@ -131,7 +131,10 @@ class Stage:
                 merged.accumulators[name] = combiner.merge(merged.accumulators[name], part.accumulators[name])
         arrivals = [part.first_arrival for part in parts if part.first_arrival is not None]
         merged.first_arrival = min(arrivals, default=None)
-        merged.finished = all(part.finished for part in parts)
+        # Where a trigger looks at clocks only, elements of an epoch have no order, nor has what each has opened a say.
+        before = [part for part in parts if not part.is_new or trigger.looks_at_elements]
+        merged.is_new, asked = not before, before or parts
+        merged.finished = all(part.finished for part in asked)
         # A percentile that had passed the end of a part has passed the whole only if it is beyond its end, too.
         merged.passed = frozenset(p for part in parts for p in part.passed) & self._passed(window, epoch.clock)
         merged.index = max((part.index for part in parts if part.window == window), default=0)
@@ -139,7 +142,7 @@ class Stage:
         merged.earliest = min(part.earliest for part in parts)
         merged.latest = max(part.latest for part in parts)
         merged.elements = sum(part.elements for part in parts)
-        going = [part.trigger for part in parts if not part.finished] or [part.trigger for part in parts]
+        going = [part.trigger for part in asked if not part.finished] or [part.trigger for part in asked]
         merged.trigger = trigger.on_merge(going, merged.situation(epoch.clock))
         return merged
 
@@ -166,6 +169,7 @@ class Stage:
         panes: list[Pane] = []
         windows = [state for of_key in self._windows.values() for state in of_key.values()]
         for state in sorted(windows, key=OpenWindow.place):
+            state.is_new = False
             if not state.finished:
                 state.trigger = self.grouping.trigger.on_clock(state.trigger, state.situation(epoch.clock))
             panes += self._fire_if_due(state, epoch, at_boundary=True)

@@ -17,6 +17,7 @@ import polars as pl
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.windows import SlidingWindows, expired_until
 from airflow_dataflow_provider.spark.hashing import partition_of
+from airflow_dataflow_provider.spark.kernel.codes import key_codes, order_by
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, EVENT, SIGN, START
 from airflow_dataflow_provider.spark.kernel.windows import assign_windows, components, slices
 
@@ -131,12 +132,15 @@ class Placing:
         kernel, key = self.kernel, list(self.kernel.grouping.key)
         if not len(rows) or not self.combining:
             return rows.select(*key, START, END, *kernel.lift())
-        rows = rows.sort(*key, START)
-        changes = rows.select(pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift(1)) for name in key))
-        number = np.cumsum(changes.to_series().to_numpy())
-        part_of, starts, ends = components(kernel.grouping.window, number, rows[START].to_numpy(), rows[END].to_numpy())
-        grouped = rows.with_columns(pl.Series("_session", part_of).set_sorted()).group_by("_session", maintain_order=True)
-        sessions = grouped.agg(*(pl.col(name).first() for name in key), *kernel.make())
+        codes, at = key_codes(rows.select(key)), rows[START].to_numpy()
+        order = order_by(codes, at)
+        part_of, starts, ends = components(
+            kernel.grouping.window, codes[order], at[order], rows[END].to_numpy()[order]
+        )  # fmt: skip
+        grouped = rows[order].with_columns(pl.Series("_session", part_of).set_sorted())
+        sessions = grouped.group_by("_session", maintain_order=True).agg(
+            *(pl.col(name).first() for name in key), *kernel.make()
+        )  # fmt: skip
         return sessions.with_columns(pl.Series(START, starts), pl.Series(END, ends)).select(*kernel.partial_schema)
 
     def _split(self, frame: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:

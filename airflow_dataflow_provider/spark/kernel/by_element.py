@@ -34,8 +34,13 @@ def take(kernel: Kernel, now: Progress, elements: pl.DataFrame | None) -> None:
     take_into(kernel, now, elements, rows)
 
 
-def take_into(kernel: Kernel, now: Progress, elements: pl.DataFrame, rows: Indices) -> None:
-    """Bring elements into open windows: element ``i`` into the one at ``rows[i]`` of the state."""
+def take_into(
+    kernel: Kernel, now: Progress, elements: pl.DataFrame, rows: Indices, beside: Indices | None = None
+) -> Indices:  # fmt: skip
+    """Bring elements into open windows: element ``i`` into the one at ``rows[i]`` of the state.
+
+    Windows change their places; the answer is ``beside``, a number for each, in the new order.
+    """
     touched, compact = np.unique(rows, return_inverse=True)
     sub = now.state[touched]
     order = np.argsort(compact, kind="stable")
@@ -50,6 +55,7 @@ def take_into(kernel: Kernel, now: Progress, elements: pl.DataFrame, rows: Indic
     untouched[touched] = False
     now.state = pl.concat([now.state.filter(untouched), after.select(*kernel.state_schema)], rechunk=True)
     now.changed = np.concatenate([now.changed[untouched], np.ones(len(after), dtype=np.bool_)])
+    return touched if beside is None else np.concatenate([beside[untouched], beside[touched]])
 
 
 def _firings(

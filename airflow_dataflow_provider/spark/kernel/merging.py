@@ -7,6 +7,7 @@ the first element of every key, then the second of every key, and so on.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ import polars as pl
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.windows import expired_until
 from airflow_dataflow_provider.spark.kernel import by_element
+from airflow_dataflow_provider.spark.kernel.codes import Codes, key_codes, occurrence, order_by
 from airflow_dataflow_provider.spark.kernel.columns import END, FINISHED, FRESH, ID, INDEX, PASSED, STANDING, START
 from airflow_dataflow_provider.spark.kernel.triggers.node import Indices, Mask
 from airflow_dataflow_provider.spark.kernel.windows import components
@@ -23,71 +25,97 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.model.time import Micros
     from airflow_dataflow_provider.spark.kernel.kernel import Arrived, Kernel, Progress
 
-_KEY, _OLD, _AT = "_key", "_old", "_at"
+_AT = "_at"
 
 
 def take(kernel: Kernel, now: Progress, arrived: Arrived) -> None:
     """Merge an epoch's partial sessions, and the elements that may be too late, into the open windows."""
-    partials = list(arrived.partials)
-    rest, sub, key_of = _touched(kernel, now, [*partials, *([] if arrived.elements is None else [arrived.elements])])
-    if arrived.elements is not None and len(arrived.elements):
-        taken = _judged(kernel, now, sub, arrived.elements, partials, key_of)
-        if len(taken):
-            partials.append(taken.select(*kernel.grouping.key, START, END, *kernel.lift()))
-    if not any(map(len, partials)):
-        _put_back(kernel, now, rest, sub, sub)
+    elements = arrived.elements
+    came = [part.select(*kernel.partial_schema) for part in arrived.partials if len(part)]
+    late = 0 if elements is None else len(elements)
+    frames = came if elements is None else [*came, elements]
+    if not frames:
         return
-    merged, _ = _merge(kernel, now, sub, pl.concat([part.select(*kernel.partial_schema) for part in partials]), key_of)
-    _put_back(kernel, now, rest, sub, merged)
+    touched = _Touched.of(kernel, now, frames)
+    codes = touched.arrived
+    if elements is not None and late:
+        taken = _judged(kernel, now, touched, elements, came)
+        kept = np.ones(len(codes), dtype=np.bool_)
+        kept[len(codes) - late :] = taken
+        codes = codes[kept]
+        lifted = elements.filter(taken).select(*kernel.grouping.key, START, END, *kernel.lift())
+        came.append(lifted.select(*kernel.partial_schema))
+    as_it_was = np.zeros(len(touched.sub), dtype=np.bool_)
+    merged, _ = _merge(kernel, now, (touched.sub, as_it_was, touched.codes), pl.concat(came), codes)
+    _put_back(kernel, now, touched, merged)
 
 
 def one_by_one(kernel: Kernel, now: Progress, arrived: Arrived) -> None:
     """Take an epoch's elements, in arrival order within each key."""
     if arrived.elements is None or not len(arrived.elements):
         return
-    rest, before, key_of = _touched(kernel, now, [arrived.elements])
-    elements = _judged(kernel, now, before, arrived.elements, [], key_of)
-    sub, changed = before, np.zeros(len(before), dtype=np.bool_)
+    touched = _Touched.of(kernel, now, [arrived.elements])
+    taken = _judged(kernel, now, touched, arrived.elements, [])
+    elements, codes = arrived.elements.filter(taken), touched.arrived[taken]
+    whole = now.state, now.changed
+    now.state, now.changed = touched.sub, np.zeros(len(touched.sub), dtype=np.bool_)
+    key_of = touched.codes
     if len(elements):
-        turn = elements.select((pl.int_range(pl.len()).over(kernel.grouping.key)).alias("_turn"))["_turn"].to_numpy()
-        whole, now.state, now.changed = (now.state, now.changed), before, changed
+        turn = occurrence(codes)
         for number in range(int(turn.max()) + 1):
-            mine = elements.filter(pl.Series(turn == number))
-            windows = mine.select(*kernel.grouping.key, START, END).with_columns(kernel.nothing())
-            now.state, rows = _merge(kernel, now, now.state, windows, key_of, fresh=False)
-            now.changed = np.ones(len(now.state), dtype=np.bool_)
-            by_element.take_into(kernel, now, mine, rows)
-        sub, (now.state, now.changed) = now.state, whole
-    _put_back(kernel, now, rest, before, sub)
+            mine = turn == number
+            windows = elements.filter(mine).select(*kernel.grouping.key, START, END).with_columns(kernel.nothing())
+            merged, rows = _merge(
+                kernel, now, (now.state, now.changed, key_of), windows.select(*kernel.partial_schema), codes[mine], fresh=False
+            )
+            now.state, now.changed, key_of = merged
+            key_of = by_element.take_into(kernel, now, elements.filter(mine), rows, beside=key_of)
+    after = now.state, now.changed, key_of
+    now.state, now.changed = whole
+    _put_back(kernel, now, touched, after)
 
 
-def _touched(
-    kernel: Kernel, now: Progress, arrived: list[pl.DataFrame]
-) -> tuple[tuple[pl.DataFrame, Mask], pl.DataFrame, pl.DataFrame]:  # fmt: skip
-    """The open windows of other keys, those of the keys that something has arrived for, and a number for each key."""
-    key = kernel.grouping.key
-    key_of = pl.concat([part.select(key) for part in arrived]).unique().with_row_index(_KEY)
-    flagged = now.state.select(key).join(key_of, on=key, how="left", nulls_equal=True, maintain_order="left")
-    mask = flagged[_KEY].is_not_null()
-    other = (~mask).to_numpy()
-    return (now.state.filter(~mask), now.changed[other]), now.state.filter(mask), key_of
+@dataclass(frozen=True, slots=True)
+class _Touched:
+    """What an epoch can touch of a partition: the open windows of the keys that something has arrived for.
+
+    Attributes:
+        mask: which rows of the state they are.
+        sub: those rows.
+        codes: a number for the key of each.
+        arrived: and for the key of each row that has arrived.
+    """
+
+    mask: Mask
+    sub: pl.DataFrame
+    codes: Codes
+    arrived: Codes
+
+    @classmethod
+    def of(cls, kernel: Kernel, now: Progress, arrived: list[pl.DataFrame]) -> _Touched:
+        """Find them."""
+        key = list(kernel.grouping.key)
+        frames = [part.select(key) for part in arrived]
+        codes = key_codes(pl.concat([*frames, now.state.select(key)]))
+        count = len(codes) - len(now.state)
+        came, standing = codes[:count], codes[count:]
+        known = np.zeros(int(codes.max()) + 1 if len(codes) else 0, dtype=np.bool_)
+        known[came] = True
+        mask = known[standing]
+        return cls(mask, now.state.filter(mask), standing[mask], came)
 
 
-def _numbered(kernel: Kernel, key_of: pl.DataFrame, frame: pl.DataFrame) -> Indices:
-    """The number of each row's key."""
-    key = kernel.grouping.key
-    found = frame.select(key).join(key_of, on=key, how="left", nulls_equal=True, maintain_order="left")
-    return found[_KEY].to_numpy().astype(np.int64)
+_Open = tuple[pl.DataFrame, Mask, Codes]
+"""Open windows, which of them differ from before the epoch, and their keys' numbers."""
 
 
-def _put_back(
-    kernel: Kernel, now: Progress, rest: tuple[pl.DataFrame, Mask], before: pl.DataFrame, after: pl.DataFrame
-) -> None:  # fmt: skip
+def _put_back(kernel: Kernel, now: Progress, touched: _Touched, merged: _Open) -> None:
     """The touched windows beside the others."""
-    state, changed = rest
-    now.state = pl.concat([state, after.select(*kernel.state_schema)], rechunk=True)
-    now.changed = np.concatenate([changed, np.ones(len(after), dtype=np.bool_)])
-    now.touched = before
+    after, changed, _ = merged
+    other = ~touched.mask
+    now.touched = touched.sub
+    now.state = pl.concat([now.state.filter(other), after.select(*kernel.state_schema)], rechunk=True)
+    now.changed = np.concatenate([now.changed[other], changed])
 
 
 def tombstones(now: Progress, border: Micros) -> pl.DataFrame | None:
@@ -104,81 +132,102 @@ def tombstones(now: Progress, border: Micros) -> pl.DataFrame | None:
 
 
 def _judged(
-    kernel: Kernel, now: Progress, sub: pl.DataFrame, elements: pl.DataFrame, partials: list[pl.DataFrame], key_of: pl.DataFrame
-) -> pl.DataFrame:  # fmt: skip
-    """The elements that a window still takes: the one that each becomes part of, all that has arrived together."""
-    parts = [frame.select(*kernel.grouping.key, START, END) for frame in (elements, sub, *partials)]
-    everything = pl.concat(parts)
-    key = _numbered(kernel, key_of, everything)
+    kernel: Kernel, now: Progress, touched: _Touched, elements: pl.DataFrame, partials: list[pl.DataFrame]
+) -> Mask:  # fmt: skip
+    """Which elements a window still takes: the one that each becomes part of, all that has arrived together."""
+    bounds = [START, END]
+    everything = pl.concat([frame.select(bounds) for frame in (*partials, elements, touched.sub)])
+    codes = np.concatenate([touched.arrived, touched.codes])
     start, end = everything[START].to_numpy(), everything[END].to_numpy()
-    order = np.lexsort((end, start, key))
-    part_of, starts, ends = components(kernel.grouping.window, key[order], start[order], end[order])
+    order = order_by(codes, start, end)
+    part_of, starts, ends = components(kernel.grouping.window, codes[order], start[order], end[order])
     becomes = np.empty(len(order), dtype=np.int64)
     becomes[order] = part_of
-    mine = becomes[: len(elements)]
+    first = sum(map(len, partials))
+    mine = becomes[first : first + len(elements)]
     until = ends[mine]
     expired = until <= expired_until(now.horizon, kernel.grouping.allowed_lateness)
     now.late += int((until <= now.horizon).sum()) - int(expired.sum())
-    if not expired.any():
-        return elements
-    windows = pl.Series(START, starts[mine]), pl.Series(END, until)
-    now.expired = elements.with_columns(windows).filter(expired)
-    return elements.filter(~expired)
+    if expired.any():
+        windows = pl.Series(START, starts[mine]), pl.Series(END, until)
+        now.expired = elements.with_columns(windows).filter(expired)
+    return ~expired
 
 
 def _merge(
-    kernel: Kernel, now: Progress, sub: pl.DataFrame, windows: pl.DataFrame, key_of: pl.DataFrame, *, fresh: bool = True
-) -> tuple[pl.DataFrame, Indices]:  # fmt: skip
+    kernel: Kernel, now: Progress, open_windows: _Open, windows: pl.DataFrame, codes: Codes, *, fresh: bool = True
+) -> tuple[_Open, Indices]:  # fmt: skip
     """Open windows with what arrived for their keys; and for each of the arrived, the position of what it became part of.
 
     Args:
         kernel: of the grouping.
         now: the epoch.
-        sub: the keys' open windows.
+        open_windows: those of the keys.
         windows: what arrived: key, bounds, accumulators.
-        key_of: a number for each key.
+        codes: the numbers of its keys.
         fresh: whether something new comes with it.
     """
-    old, new = len(sub), len(windows)
-    parts = pl.concat([sub.select(*kernel.partial_schema), windows.select(*kernel.partial_schema)])
-    key = _numbered(kernel, key_of, parts)
-    start, end = parts[START].to_numpy(), parts[END].to_numpy()
-    order = np.lexsort((end, start, key))
+    sub, before, sub_codes = open_windows
+    old = len(sub)
+    key = np.concatenate([sub_codes, codes])
+    start = np.concatenate([sub[START].to_numpy(), windows[START].to_numpy()])
+    end = np.concatenate([sub[END].to_numpy(), windows[END].to_numpy()])
+    order = order_by(key, start, end)
     part_of, starts, ends = components(kernel.grouping.window, key[order], start[order], end[order])
-    becomes = np.empty(old + new, dtype=np.int64)
+    becomes = np.empty(len(order), dtype=np.int64)
     becomes[order] = part_of
-    results = len(starts)
-    size = np.bincount(becomes, minlength=results)
-    folded = _folded(kernel, parts, order, part_of, size)
-    folded = folded.with_columns(pl.Series(START, starts), pl.Series(END, ends))
-    after = kernel.opened(folded, fresh=fresh)
-    if old:
-        after = _remembering(kernel, now, sub, becomes[:old], after, touched=_touches(becomes[old:], results), fresh=fresh)
-    else:
-        after = after.with_columns(pl.Series(ID, now.new_ids(results)))
-    return after, becomes[old:]
+    size = np.bincount(becomes, minlength=len(starts))
+    # What stays by itself, as it is, is most of what there is; it is neither grouped nor sorted.
+    alone = size[becomes] == 1
+    stays = alone[:old] & (sub[START].to_numpy() == starts[becomes[:old]]) & (sub[END].to_numpy() == ends[becomes[:old]])
+    opens = alone[old:]
+    together = np.ones(len(starts), dtype=np.bool_)
+    together[becomes[:old][stays]] = False
+    together[becomes[old:][opens]] = False
+
+    opened = windows.filter(opens).with_columns(
+        pl.Series(START, starts[becomes[old:][opens]]), pl.Series(END, ends[becomes[old:][opens]])
+    )
+    new = kernel.opened(opened, fresh=fresh).with_columns(pl.Series(ID, now.new_ids(len(opened))))
+    frames = [sub.filter(stays), new]
+    groups = np.flatnonzero(together)
+    if len(groups):
+        frames.append(_joined(kernel, now, sub, windows, order, becomes, groups, starts, ends, fresh=fresh))
+    after = pl.concat([frame.select(*kernel.state_schema) for frame in frames])
+    changed = np.ones(len(after), dtype=np.bool_)
+    changed[: len(frames[0])] = before[stays]
+
+    position = np.empty(len(starts), dtype=np.int64)
+    kept = int(stays.sum())
+    position[becomes[:old][stays]] = np.arange(kept)
+    position[becomes[old:][opens]] = np.arange(kept, kept + len(new))
+    position[groups] = np.arange(kept + len(new), len(after))
+    after_codes = np.empty(len(after), dtype=np.int64)
+    after_codes[position[becomes]] = key
+    return (after, changed, after_codes), position[becomes[old:]]
 
 
-def _touches(becomes: Indices, results: int) -> Mask:
-    touched = np.zeros(results, dtype=np.bool_)
-    touched[becomes] = True
-    return touched
-
-
-def _folded(kernel: Kernel, parts: pl.DataFrame, order: Indices, part_of: Indices, size: Indices) -> pl.DataFrame:
-    """The accumulators of each result, in their order; most are made of one part, and those are not grouped."""
-    ordered = parts[order]
-    alone = size[part_of] == 1
-    if alone.all():
-        return ordered
-    several = ordered.filter(~alone).with_columns(pl.Series(_AT, part_of[~alone]).set_sorted())
+def _joined(  # noqa: PLR0913 - what the merge knows
+    kernel: Kernel, now: Progress, sub: pl.DataFrame, windows: pl.DataFrame, order: Indices, becomes: Indices,
+    groups: Indices, starts: Indices, ends: Indices, *, fresh: bool,
+) -> pl.DataFrame:  # fmt: skip
+    """The results that are made of several windows, or whose bounds have changed."""
+    old = len(sub)
+    number = np.full(len(starts), -1)
+    number[groups] = np.arange(len(groups))
+    # In the order of windows: it decides in which one floating-point sums are added.
+    rows = order[number[becomes[order]] >= 0]
+    mine, theirs = rows[rows < old], rows[rows >= old] - old
+    schema = [*kernel.partial_schema]
+    parts = pl.concat([sub[mine].select(schema), windows[theirs].select(schema)])
+    group = number[becomes[np.concatenate([mine, theirs + old])]]
     keys = [pl.col(name).first() for name in kernel.grouping.key]
-    grouped = several.group_by(_AT, maintain_order=True).agg(*keys, *kernel.merge())
-    columns = [name for name in kernel.partial_schema if name not in (START, END)]
-    single = ordered.filter(alone).select(pl.Series(_AT, part_of[alone]), *columns)
-    return pl.concat([single, grouped.select(_AT, *columns)]).sort(_AT).with_columns(
-        pl.lit(0, dtype=pl.Int64).alias(START), pl.lit(0, dtype=pl.Int64).alias(END)
-    ).select(*kernel.partial_schema)  # fmt: skip
+    folded = parts.with_columns(pl.Series(_AT, group)).group_by(_AT).agg(*keys, *kernel.merge()).sort(_AT)
+    folded = folded.with_columns(pl.Series(START, starts[groups]), pl.Series(END, ends[groups]))
+    after = kernel.opened(folded, fresh=fresh)
+    touched = np.zeros(len(groups), dtype=np.bool_)
+    touched[number[becomes[theirs + old]]] = True
+    return _remembering(kernel, now, sub[mine], number[becomes[mine]], after, touched=touched, fresh=fresh)
 
 
 def _remembering(  # noqa: PLR0913 - what the merge knows

@@ -138,16 +138,17 @@ def components(
 
 def _sessions(key: Times, start: Times, end: Times) -> tuple[Times, Times, Times]:
     """Those that overlap: a window begins a result where all before it of its key have ended."""
-    # The running maximum of the ends within a key, without a loop over keys: ends as ranks, lifted by the key.
-    order = np.argsort(end, kind="stable")
-    rank = np.empty(len(end), dtype=np.int64)
-    rank[order] = np.arange(len(end))
-    number = np.cumsum(np.diff(key, prepend=key[0]) != 0)
-    running = end[order[np.maximum.accumulate(number * len(end) + rank) - number * len(end)]]
+    new_key = key[1:] != key[:-1]
+    running = end
+    if not (new_key | (end[1:] >= end[:-1])).all():
+        # The running maximum of the ends within a key, without a loop over keys: ends as ranks, lifted by the key.
+        order = np.argsort(end, kind="stable")
+        rank = np.empty(len(end), dtype=np.int64)
+        rank[order] = np.arange(len(end))
+        lifted = np.concatenate([np.zeros(1, np.int64), np.cumsum(new_key)]) * len(end)
+        running = end[order[np.maximum.accumulate(lifted + rank) - lifted]]
     begins = np.ones(len(key), dtype=np.bool_)
-    begins[1:] = (key[1:] != key[:-1]) | (start[1:] >= running[:-1])
+    begins[1:] = new_key | (start[1:] >= running[:-1])
     first = np.flatnonzero(begins)
     last = np.append(first[1:], len(key)) - 1
     return np.cumsum(begins) - 1, start[first], running[last]
-
-

@@ -16,6 +16,7 @@ class ClockNode(Node):
     """A leaf without state that finishes with its firing."""
 
     def should_fire(self, states: States, now: Windows) -> Mask:  # noqa: ARG002
+        """At a boundary, where :meth:`is_due`."""
         return self.is_due(now) if now.at_boundary else np.zeros(len(now), dtype=np.bool_)
 
     def is_due(self, now: Windows) -> Mask:
@@ -23,6 +24,7 @@ class ClockNode(Node):
         raise NotImplementedError
 
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:  # noqa: ARG002
+        """Once is all."""
         return fired
 
 
@@ -34,6 +36,7 @@ class AtWatermarkNode(ClockNode):
     bit: np.uint32
 
     def is_due(self, now: Windows) -> Mask:
+        """``W_p >= end``, where this is news."""
         due: Mask = now.clock.watermarks.at(self.percentile) >= now.end
         if due.any():
             due &= now.fresh | ((now.passed & self.bit) == 0)
@@ -48,10 +51,12 @@ class TimerNode(ClockNode):
         raise NotImplementedError
 
     def is_due(self, now: Windows) -> Mask:
+        """Where something is fresh and its moment has come."""
         due: Mask = now.fresh & (self.moment(now.first_arrival) <= now.clock.timers)
         return due
 
     def next_time(self, states: States, now: Windows) -> Times:  # noqa: ARG002
+        """The moments that are still to come."""
         moment = self.moment(now.first_arrival)
         return np.where(now.fresh & (moment > now.clock.timers), moment, MAX_TIME)
 
@@ -63,6 +68,7 @@ class AtPeriodNode(TimerNode):
     period: Micros
 
     def moment(self, first_arrival: Times) -> Times:
+        """The first multiple of the period after the arrival."""
         tick: Times = (first_arrival // self.period + 1) * self.period
         return tick
 
@@ -74,6 +80,7 @@ class AfterDelayNode(TimerNode):
     delay: Micros
 
     def moment(self, first_arrival: Times) -> Times:
+        """The delay after the arrival."""
         later: Times = first_arrival + self.delay
         return later
 
@@ -83,6 +90,7 @@ class AtEpochNode(ClockNode):
     """``AtEpoch``."""
 
     def is_due(self, now: Windows) -> Mask:
+        """Where the epoch has brought something."""
         return now.fresh
 
 
@@ -94,21 +102,26 @@ class AtSignalNode(Node):
     name: str
 
     def columns(self) -> Mapping[str, pl.DataType]:
+        """Whether the signal was heard."""
         return {self.path: pl.Boolean()}
 
     def on_clock(self, states: States, now: Windows) -> None:
+        """It is heard where there is something fresh to publish."""
         if self.name in now.clock.signals:
             states[self.path] |= now.fresh
 
     def should_fire(self, states: States, now: Windows) -> Mask:
+        """At a boundary, where it was heard and there is something fresh."""
         if not now.at_boundary:
             return np.zeros(len(now), dtype=np.bool_)
         due: Mask = states[self.path] & now.fresh
         return due
 
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:  # noqa: ARG002
+        """What was heard is used up."""
         states[self.path][fired] = False
         return fired
 
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
+        """Heard in one part is heard in the whole."""
         fold(np.logical_or, states, self.path, rows, into, merged)

@@ -25,21 +25,26 @@ class _Parallel(Node):
     nodes: tuple[Node, ...]
 
     def columns(self) -> Mapping[str, pl.DataType]:
+        """All parts' columns, beside each other."""
         return {name: dtype for node in self.nodes for name, dtype in node.columns().items()}
 
     def on_clock(self, states: States, now: Windows) -> None:
+        """All of them see it."""
         for node in self.nodes:
             node.on_clock(states, now)
 
     def next_time(self, states: States, now: Windows) -> Times:
+        """The earliest of all parts."""
         times: Times = np.minimum.reduce([node.next_time(states, now) for node in self.nodes])
         return times
 
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
+        """All of them see the elements."""
         for node in self.nodes:
             node.consume(states, elements, rows, at, upto)
 
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
+        """Part by part."""
         for node in self.nodes:
             node.merge(states, rows, into, merged)
 
@@ -52,16 +57,20 @@ class RepeatNode(_Parallel):
 
     @property
     def nodes(self) -> tuple[Node, ...]:  # type: ignore[override]
+        """The inner node."""
         return (self.inner,)
 
     def should_fire(self, states: States, now: Windows) -> Mask:
+        """Where the inner node is due."""
         return self.inner.should_fire(states, now)
 
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
+        """The inner node starts again where it has finished; there is always another firing."""
         self.inner.reset(states, self.inner.on_fire(states, now, fired))
         return np.zeros_like(fired)
 
     def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        """The inner node's."""
         return self.inner.next_due(states, elements, rows, at)
 
 
@@ -74,18 +83,22 @@ class RepeatUntilNode(_Parallel):
 
     @property
     def nodes(self) -> tuple[Node, ...]:  # type: ignore[override]
+        """Both."""
         return (self.inner, self.until)
 
     def should_fire(self, states: States, now: Windows) -> Mask:
+        """Where either is due."""
         return self.inner.should_fire(states, now) | self.until.should_fire(states, now)
 
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
+        """Finished where the second one was due; otherwise the first starts again where it has finished."""
         ends: Mask = fired & self.until.should_fire(states, now)
         again = fired & ~ends
         self.inner.reset(states, self.inner.on_fire(states, now, again))
         return ends
 
     def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        """Whichever comes first."""
         return np.minimum(*(node.next_due(states, elements, rows, at) for node in self.nodes))
 
 
@@ -96,16 +109,19 @@ class AnyOfNode(_Parallel):
     nodes: tuple[Node, ...]
 
     def should_fire(self, states: States, now: Windows) -> Mask:
+        """Where one of them is due."""
         due: Mask = np.logical_or.reduce([node.should_fire(states, now) for node in self.nodes])
         return due
 
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
+        """Those that were due take note; finished where one of them has finished."""
         due = [fired & node.should_fire(states, now) for node in self.nodes]
         finished = [node.on_fire(states, now, mine) for node, mine in zip(self.nodes, due, strict=True)]
         ended: Mask = np.logical_or.reduce(finished)
         return ended
 
     def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        """Whichever comes first."""
         first: Indices = np.minimum.reduce([node.next_due(states, elements, rows, at) for node in self.nodes])
         return first
 
@@ -121,9 +137,11 @@ class AllOfNode(_Parallel):
         return f"{self.path}.{index}.done"
 
     def columns(self) -> Mapping[str, pl.DataType]:
+        """A flag for each part, and the parts' own columns."""
         return {**{self._done(index): pl.Boolean() for index in range(len(self.nodes))}, **super().columns()}
 
     def should_fire(self, states: States, now: Windows) -> Mask:
+        """Where every part is due or has finished, and not all had finished before."""
         due = np.ones(len(now), dtype=np.bool_)
         over = np.ones(len(now), dtype=np.bool_)
         for index, node in enumerate(self.nodes):
@@ -133,6 +151,7 @@ class AllOfNode(_Parallel):
         return due & ~over
 
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
+        """Every part that has not finished takes note; finished where the last of them has."""
         over = fired.copy()
         for index, node in enumerate(self.nodes):
             done = states[self._done(index)]
@@ -141,6 +160,7 @@ class AllOfNode(_Parallel):
         return over
 
     def on_clock(self, states: States, now: Windows) -> None:
+        """Parts that have finished stay as they are."""
         before = {name: states[name].copy() for name in self.columns()}
         super().on_clock(states, now)
         for index, node in enumerate(self.nodes):
@@ -149,6 +169,7 @@ class AllOfNode(_Parallel):
                 states[name][done] = before[name][done]
 
     def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        """Where the last of those that have not finished is due."""
         last, over = at.copy(), np.ones(len(rows), dtype=np.bool_)
         for index, node in enumerate(self.nodes):
             done = states[self._done(index)][rows]
@@ -157,11 +178,13 @@ class AllOfNode(_Parallel):
         return np.where(over, elements.stop[rows], last)
 
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
+        """Parts that have not finished see the elements."""
         for index, node in enumerate(self.nodes):
             going = ~states[self._done(index)][rows]
             node.consume(states, elements, rows[going], at[going], upto[going])
 
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
+        """A part has finished in the whole where it has finished in all that merge; otherwise those where it has not count."""
         for index, node in enumerate(self.nodes):
             name = self._done(index)
             going = ~states[name][rows]
@@ -178,10 +201,12 @@ class SequenceOfNode(Node):
     nodes: tuple[Node, ...]
 
     def columns(self) -> Mapping[str, pl.DataType]:
+        """The position, and all parts' columns."""
         below = {name: dtype for node in self.nodes for name, dtype in node.columns().items()}
         return {self.path: pl.Int16(), **below}
 
     def should_fire(self, states: States, now: Windows) -> Mask:
+        """Where the one whose turn it is is due."""
         position = states[self.path]
         due = np.zeros(len(now), dtype=np.bool_)
         for index, node in enumerate(self.nodes):
@@ -189,6 +214,7 @@ class SequenceOfNode(Node):
         return due
 
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
+        """The next one has its turn where this one has finished; after the last, the sequence has finished."""
         position = states[self.path]
         before = position.copy()
         for index, node in enumerate(self.nodes):
@@ -199,6 +225,7 @@ class SequenceOfNode(Node):
         return finished
 
     def on_clock(self, states: States, now: Windows) -> None:
+        """Only the one whose turn it is takes note."""
         for index, node in enumerate(self.nodes):
             if columns := node.columns():
                 before = {name: states[name].copy() for name in columns}
@@ -208,12 +235,14 @@ class SequenceOfNode(Node):
                     states[name][waiting] = before[name][waiting]
 
     def next_time(self, states: States, now: Windows) -> Times:
+        """That of the one whose turn it is."""
         times = super().next_time(states, now)
         for index, node in enumerate(self.nodes):
             times = np.where(states[self.path] == index, node.next_time(states, now), times)
         return times
 
     def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        """That of the one whose turn it is."""
         due, position = elements.stop[rows].copy(), states[self.path][rows]
         for index, node in enumerate(self.nodes):
             mine = position == index
@@ -222,6 +251,7 @@ class SequenceOfNode(Node):
         return due
 
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
+        """Only the one whose turn it is sees the elements."""
         position = states[self.path][rows]
         for index, node in enumerate(self.nodes):
             mine = position == index
@@ -229,6 +259,7 @@ class SequenceOfNode(Node):
                 node.consume(states, elements, rows[mine], at[mine], upto[mine])
 
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
+        """The least advanced of what merges says whose turn it is, and only windows that stand there count."""
         position = states[self.path][rows]
         least = np.full(len(merged[self.path]), np.iinfo(np.int16).max, dtype=np.int16)
         np.minimum.at(least, into, position)

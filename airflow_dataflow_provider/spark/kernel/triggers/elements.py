@@ -19,57 +19,60 @@ class ElementNode(Node):
 
     path: str
 
-    def is_due(self, state: np.ndarray) -> Mask:  # type: ignore[type-arg]
+    def is_due(self, state: Column) -> Mask:
         """What the state says."""
         raise NotImplementedError
 
     def should_fire(self, states: States, now: Windows) -> Mask:  # noqa: ARG002
+        """Where :meth:`is_due`, at a boundary as among elements."""
         return self.is_due(states[self.path])
 
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:  # noqa: ARG002
+        """Start again at 0; once is all."""
         states[self.path][fired] = 0
         return fired
 
 
 @dataclass(frozen=True)
-class AtCountNode(ElementNode):
-    """``AtCount``: in closed form."""
+class TotalNode(ElementNode):
+    """Due when a total over the elements since the last pane has come to ``n``."""
 
     path: str
     n: int
 
     def columns(self) -> Mapping[str, pl.DataType]:
+        """The total."""
         return {self.path: pl.Int64()}
 
-    def is_due(self, state: np.ndarray) -> Mask:  # type: ignore[type-arg]
+    def is_due(self, state: Column) -> Mask:
+        """Where the total is enough."""
         due: Mask = state >= self.n
         return due
 
-    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
-        missing = np.maximum(self.n - states[self.path][rows], 1)
-        return np.minimum(at + missing - 1, elements.stop[rows])
-
-    def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:  # noqa: ARG002
-        states[self.path][rows] += upto - at
-
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
+        """Totals are added."""
         fold(np.add, states, self.path, rows, into, merged)
 
 
 @dataclass(frozen=True)
-class AtBytesNode(ElementNode):
+class AtCountNode(TotalNode):
+    """``AtCount``: in closed form."""
+
+    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        """As many elements on as are missing."""
+        missing = np.maximum(self.n - states[self.path][rows], 1)
+        return np.minimum(at + missing - 1, elements.stop[rows])
+
+    def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:  # noqa: ARG002
+        """The number of elements is added."""
+        states[self.path][rows] += upto - at
+
+
+@dataclass(frozen=True)
+class AtBytesNode(TotalNode):
     """``AtBytes``: a search in the running total."""
 
-    path: str
-    n: int
     measured: tuple[str, ...]
-
-    def columns(self) -> Mapping[str, pl.DataType]:
-        return {self.path: pl.Int64()}
-
-    def is_due(self, state: np.ndarray) -> Mask:  # type: ignore[type-arg]
-        due: Mask = state >= self.n
-        return due
 
     def _before(self, elements: Elements) -> Indices:
         """The bytes of all elements before each position."""
@@ -82,17 +85,16 @@ class AtBytesNode(ElementNode):
         return before
 
     def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        """Where the running total has what is missing."""
         before, have = self._before(elements), states[self.path][rows]
         # The least position whose running total is enough; elements that weigh nothing do not count.
         found = np.searchsorted(before, before[at] + (self.n - have), side="left") - 1
         return np.where(have >= self.n, at, np.minimum(np.maximum(found, at), elements.stop[rows]))
 
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
+        """Their bytes are added."""
         before = self._before(elements)
         states[self.path][rows] += before[upto] - before[at]
-
-    def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
-        fold(np.add, states, self.path, rows, into, merged)
 
 
 def _weight(name: str, dtype: pl.DataType) -> pl.Expr:
@@ -114,9 +116,11 @@ class AtPunctuationNode(ElementNode):
     predicate: Predicate
 
     def columns(self) -> Mapping[str, pl.DataType]:
+        """Whether an element has held."""
         return {self.path: pl.Boolean()}
 
-    def is_due(self, state: np.ndarray) -> Mask:  # type: ignore[type-arg]
+    def is_due(self, state: Column) -> Mask:
+        """Where one has."""
         due: Mask = state.astype(np.bool_)
         return due
 
@@ -132,13 +136,16 @@ class AtPunctuationNode(ElementNode):
         return found
 
     def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        """The next element that holds."""
         following = np.minimum(self._next(elements)[at], elements.stop[rows])
         return np.where(states[self.path][rows], at, following)
 
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
+        """Whether one of them holds."""
         states[self.path][rows] |= self._next(elements)[at] < upto
 
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
+        """Held in one part is held in the whole."""
         fold(np.logical_or, states, self.path, rows, into, merged)
 
 
@@ -153,9 +160,11 @@ class AtPatternNode(ElementNode):
     pattern: AtPattern
 
     def columns(self) -> Mapping[str, pl.DataType]:
+        """The steps that the pattern has come to, as bits."""
         return {self.path: pl.Int64()}
 
-    def is_due(self, state: np.ndarray) -> Mask:  # type: ignore[type-arg]
+    def is_due(self, state: Column) -> Mask:
+        """Where the bit of the complete pattern is set."""
         due: Mask = (state & self.pattern.complete) != 0
         return due
 
@@ -181,6 +190,7 @@ class AtPatternNode(ElementNode):
         return after | state if pattern.gaps else after
 
     def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        """The element that completes the pattern, found by stepping all windows that still wait."""
         fits, stop = self._fits(elements), elements.stop[rows]
         state = states[self.path][rows].copy()
         due = np.where(self.is_due(state), at, stop)
@@ -195,6 +205,7 @@ class AtPatternNode(ElementNode):
         return due
 
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
+        """All windows step on, those with elements left."""
         fits, position = self._fits(elements), at.copy()
         state = states[self.path][rows].copy()
         going = np.flatnonzero(position < upto)
@@ -205,4 +216,5 @@ class AtPatternNode(ElementNode):
         states[self.path][rows] = state
 
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
+        """What any part has come to, the whole has come to."""
         fold(np.bitwise_or, states, self.path, rows, into, merged)

@@ -35,6 +35,7 @@ class OwnNode(Node):
     percentiles: Percentiles
 
     def columns(self) -> Mapping[str, pl.DataType]:
+        """The trigger's state, pickled."""
         return {self.path: pl.Binary()}
 
     def _state(self, value: bytes | None) -> Any:  # noqa: ANN401 - it is the trigger's own
@@ -51,11 +52,13 @@ class OwnNode(Node):
         )
 
     def should_fire(self, states: States, now: Windows) -> Mask:
+        """Asks the trigger for each window."""
         values = states[self.path]
         answers = (self.trigger.should_fire(self._state(values[row]), self._situation(now, row)) for row in range(len(now)))
         return np.fromiter(answers, dtype=np.bool_, count=len(now))
 
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
+        """Tells the trigger for each window that fired."""
         finished = np.zeros_like(fired)
         for row in np.flatnonzero(fired):
             state = self._state(states[self.path][row])
@@ -64,15 +67,18 @@ class OwnNode(Node):
         return finished
 
     def on_clock(self, states: States, now: Windows) -> None:
+        """Tells the trigger for each window."""
         for row in range(len(now)):
             state = self._state(states[self.path][row])
             states[self.path][row] = pickle.dumps(self.trigger.on_clock(state, self._situation(now, row)))
 
     def reset(self, states: States, where: Mask) -> None:
+        """The trigger starts again, window by window."""
         for row in np.flatnonzero(where):
             states[self.path][row] = pickle.dumps(self.trigger.reset(self._state(states[self.path][row])))
 
     def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        """Tries the elements one after the other, on a state that is thrown away."""
         due = elements.stop[rows].copy()
         if not self.trigger.looks_at_elements:
             return due
@@ -86,6 +92,7 @@ class OwnNode(Node):
         return due
 
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
+        """Tells the trigger of each element."""
         for row, start, end in zip(rows, at, upto, strict=True):
             state = self._state(states[self.path][row])
             for position in range(start, end):
@@ -109,6 +116,7 @@ class OwnNode(Node):
         )
 
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
+        """Asks the trigger what several states make; a window that merges with none keeps its own."""
         now: Windows = merged["now"]  # type: ignore[assignment]
         parts: dict[int, list[Any]] = {}
         for row, target in zip(rows, into, strict=True):

@@ -1,0 +1,72 @@
+"""Numbers for keys: what is sorted and compared many times should be one integer, whatever the key is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+Codes = np.ndarray[tuple[int], np.dtype[np.int64]]
+_FEW_BITS = 2**26
+
+
+def key_codes(keys: pl.DataFrame) -> Codes:
+    """A small non-negative number for each row, equal where the keys are; nulls are equal to each other.
+
+    The numbers hold for this frame only.
+    """
+    codes = np.zeros(len(keys), dtype=np.int64)
+    for column in keys.iter_columns():
+        found, many = _codes(column)
+        if len(codes) and int(codes.max()) * many >= 2**31:
+            codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+        codes = codes * many + found
+    return codes
+
+
+def _codes(column: pl.Series) -> tuple[Codes, int]:
+    """The codes of one column, and a number above all of them; 0 stands for null."""
+    if not len(column):
+        return np.zeros(0, dtype=np.int64), 1
+    if column.dtype.is_integer():
+        low, high = column.min(), column.max()
+        if low is None or high is None:
+            return np.zeros(len(column), dtype=np.int64), 1
+        many = int(high) - int(low) + 2  # type: ignore[call-overload]
+        if many <= _FEW_BITS:
+            shifted = column.cast(pl.Int64, wrap_numerical=True) - int(low) + 1  # type: ignore[call-overload]
+            return shifted.fill_null(0).to_numpy(), many
+    ranks = column.cast(pl.Categorical).to_physical() + 1 if column.dtype == pl.String else column.rank("dense")
+    numbers = ranks.cast(pl.Int64).fill_null(0).to_numpy()
+    return numbers, int(numbers.max()) + 1
+
+
+def order_by(codes: Codes, *then: Codes) -> Codes:
+    """The order of rows by key, and then by times."""
+    low = [int(times.min()) if len(times) else 0 for times in then]
+    spans = [int(times.max()) - least + 1 if len(times) else 1 for times, least in zip(then, low, strict=True)]
+    whole = int(codes.max()) + 1 if len(codes) else 1
+    for span in spans:
+        whole *= span
+    if whole >= 2**63:
+        return np.lexsort((*reversed(then), codes)).astype(np.int64)
+    packed = codes.astype(np.int64)
+    for times, least, span in zip(then, low, spans, strict=True):
+        packed = packed * span + (times - least)
+    return np.argsort(packed, kind="stable")
+
+
+def occurrence(codes: Codes) -> Codes:
+    """For each row, how many before it have the same code."""
+    order = np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    begins = np.ones(len(codes), dtype=np.bool_)
+    begins[1:] = ordered[1:] != ordered[:-1]
+    position = np.arange(len(codes))
+    found = np.empty(len(codes), dtype=np.int64)
+    found[order] = position - np.maximum.accumulate(np.where(begins, position, 0))
+    return found
+
+
+__all__: Sequence[str] = ("Codes", "key_codes", "occurrence", "order_by")
