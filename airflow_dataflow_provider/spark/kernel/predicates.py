@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
@@ -33,7 +33,8 @@ def mask_of(predicate: Predicate, frame: pl.DataFrame) -> Mask:
         case Not(of=of):
             return ~mask_of(of, frame)
         case Comparison(column=column, sign=sign, value=value):
-            found = COMPARISONS[sign](pl.col(column), pl.lit(value))
+            # Of expressions Python's operators make expressions.
+            found = cast("pl.Expr", COMPARISONS[sign](pl.col(column), pl.lit(value)))
         case IsIn(column=column, values=values):
             found = pl.any_horizontal(pl.col(column) == value for value in values) if values else pl.lit(value=False)
         case IsNull(column=column):

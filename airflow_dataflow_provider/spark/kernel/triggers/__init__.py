@@ -43,12 +43,29 @@ from airflow_dataflow_provider.spark.kernel.triggers.node import Node, Percentil
 from airflow_dataflow_provider.spark.kernel.triggers.own import OwnNode
 
 
-def compile_trigger(trigger: Trigger, percentiles: Percentiles, path: str = "_trigger") -> Node:  # noqa: C901, PLR0911
+def compile_trigger(trigger: Trigger, percentiles: Percentiles, path: str = "_trigger") -> Node:
     """The column-wise form of a trigger tree; ``path`` names its state columns."""
 
     def below(*triggers: Trigger) -> tuple[Node, ...]:
         return tuple(compile_trigger(part, percentiles, f"{path}.{index}") for index, part in enumerate(triggers))
 
+    match trigger:
+        case Repeat(trigger=inner):
+            return RepeatNode(compile_trigger(inner, percentiles, path))
+        case RepeatUntil(trigger=inner, until=until):
+            return RepeatUntilNode(*below(inner, until))
+        case AnyOf(triggers=triggers):
+            return AnyOfNode(below(*triggers))
+        case AllOf(triggers=triggers):
+            return AllOfNode(path, below(*triggers))
+        case SequenceOf(triggers=triggers):
+            return SequenceOfNode(path, below(*triggers))
+        case _:
+            return _leaf(trigger, percentiles, path)
+
+
+def _leaf(trigger: Trigger, percentiles: Percentiles, path: str) -> Node:
+    """A trigger with no other below it; what we do not know is a user's own."""
     match trigger:
         case AtWatermark(percentile=percentile):
             return AtWatermarkNode(percentile, percentiles.bit(percentile))
@@ -68,15 +85,5 @@ def compile_trigger(trigger: Trigger, percentiles: Percentiles, path: str = "_tr
             return AtPunctuationNode(path, predicate)
         case AtPattern():
             return AtPatternNode(path, trigger)
-        case Repeat(trigger=inner):
-            return RepeatNode(compile_trigger(inner, percentiles, path))
-        case RepeatUntil(trigger=inner, until=until):
-            return RepeatUntilNode(*below(inner, until))
-        case AnyOf(triggers=triggers):
-            return AnyOfNode(below(*triggers))
-        case AllOf(triggers=triggers):
-            return AllOfNode(path, below(*triggers))
-        case SequenceOf(triggers=triggers):
-            return SequenceOfNode(path, below(*triggers))
         case _:
             return OwnNode(path, trigger, percentiles)

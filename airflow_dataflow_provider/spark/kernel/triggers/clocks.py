@@ -124,4 +124,4 @@ class AtSignalNode(Node):
 
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
         """Heard in one part is heard in the whole."""
-        fold(np.logical_or, states, self.path, rows, into, merged)
+        fold(np.logical_or, states[self.path][rows], into, merged[self.path])

@@ -184,7 +184,7 @@ class AllOfNode(_Parallel):
             node.consume(states, elements, rows[going], at[going], upto[going])
 
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
-        """A part has finished in the whole where it has finished in all that merge; otherwise those where it has not count."""
+        """A part has finished where it had in all that merge; otherwise the states where it had not are merged."""
         for index, node in enumerate(self.nodes):
             name = self._done(index)
             going = ~states[name][rows]

@@ -8,10 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from airflow_dataflow_provider.model.predicates import Predicate
 from airflow_dataflow_provider.model.triggers import AtPattern
 from airflow_dataflow_provider.spark.kernel.predicates import mask_of
-from airflow_dataflow_provider.model.predicates import Predicate
-from airflow_dataflow_provider.spark.kernel.triggers.node import Elements, Indices, Mask, Node, States, Windows, fold
+from airflow_dataflow_provider.spark.kernel.triggers.node import (
+    Column,
+    Elements,
+    Indices,
+    Mask,
+    Node,
+    States,
+    Windows,
+    fold,
+)
 
 
 class ElementNode(Node):
@@ -51,7 +60,7 @@ class TotalNode(ElementNode):
 
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
         """Totals are added."""
-        fold(np.add, states, self.path, rows, into, merged)
+        fold(np.add, states[self.path][rows], into, merged[self.path])
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,8 @@ class AtCountNode(TotalNode):
     def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
         """As many elements on as are missing."""
         missing = np.maximum(self.n - states[self.path][rows], 1)
-        return np.minimum(at + missing - 1, elements.stop[rows])
+        due: Indices = np.minimum(at + missing - 1, elements.stop[rows])
+        return due
 
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:  # noqa: ARG002
         """The number of elements is added."""
@@ -146,7 +156,7 @@ class AtPunctuationNode(ElementNode):
 
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
         """Held in one part is held in the whole."""
-        fold(np.logical_or, states, self.path, rows, into, merged)
+        fold(np.logical_or, states[self.path][rows], into, merged[self.path])
 
 
 @dataclass(frozen=True)
@@ -217,4 +227,4 @@ class AtPatternNode(ElementNode):
 
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
         """What any part has come to, the whole has come to."""
-        fold(np.bitwise_or, states, self.path, rows, into, merged)
+        fold(np.bitwise_or, states[self.path][rows], into, merged[self.path])

@@ -26,7 +26,8 @@ Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 Times = np.ndarray[tuple[int], np.dtype[np.int64]]
 Bits = np.ndarray[tuple[int], np.dtype[np.uint32]]
 Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
-States = dict[str, np.ndarray[Any, Any]]
+Column = np.ndarray[Any, Any]
+States = dict[str, Column]
 """The state columns of a tree, by name; every window has one entry in each."""
 
 NOT_FRESH = MAX_TIME
@@ -116,7 +117,7 @@ class Node(ABC):
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
         """Take note of panes, in place; the answer says where the trigger has finished."""
 
-    def on_clock(self, states: States, now: Windows) -> None:
+    def on_clock(self, states: States, now: Windows) -> None:  # noqa: B027 - most triggers note nothing
         """Take note of the clock, in place."""
 
     def reset(self, states: States, where: Mask) -> None:
@@ -138,18 +139,22 @@ class Node(ABC):
         """
         return elements.stop[rows]
 
-    def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
+    def consume(  # noqa: B027 - what looks at clocks notes no elements
+        self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices
+    ) -> None:
         """Take note of these windows' elements from one position to before another, in place."""
 
     # When windows merge
 
-    def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
+    def merge(  # noqa: B027 - what has no state has none to merge
+        self, states: States, rows: Indices, into: Indices, merged: States
+    ) -> None:
         """Fill the states of merged windows, in place: ``into[i]`` is what the window ``rows[i]`` becomes part of.
 
         The merged states hold initial values.
         """
 
 
-def fold(ufunc: np.ufunc, states: States, name: str, rows: Indices, into: Indices, merged: States) -> None:
+def fold(ufunc: np.ufunc, parts: Column, into: Indices, merged: Column) -> None:
     """Merge one state column by adding, or-ing, or the like; 0 must be its neutral element."""
-    ufunc.at(merged[name], into, states[name][rows])
+    ufunc.at(merged, into, parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -54,7 +54,9 @@ class OwnNode(Node):
     def should_fire(self, states: States, now: Windows) -> Mask:
         """Asks the trigger for each window."""
         values = states[self.path]
-        answers = (self.trigger.should_fire(self._state(values[row]), self._situation(now, row)) for row in range(len(now)))
+        answers = (
+            self.trigger.should_fire(self._state(value), self._situation(now, row)) for row, value in enumerate(values)
+        )
         return np.fromiter(answers, dtype=np.bool_, count=len(now))
 
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
@@ -82,10 +84,10 @@ class OwnNode(Node):
         due = elements.stop[rows].copy()
         if not self.trigger.looks_at_elements:
             return due
-        for number, (row, start) in enumerate(zip(rows, at, strict=True)):
+        for number, (row, start) in enumerate(zip(rows.tolist(), at.tolist(), strict=True)):
             state = self._state(states[self.path][row])
-            for position in range(start, elements.stop[row]):
-                state = self.trigger.on_element(state, _element(elements, position), self._among(elements, row, position))
+            for position in range(start, int(elements.stop[row])):
+                state = self._on_element(state, elements, row, position)
                 if self.trigger.should_fire(state, self._among(elements, row, position + 1)):
                     due[number] = position
                     break
@@ -93,11 +95,14 @@ class OwnNode(Node):
 
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
         """Tells the trigger of each element."""
-        for row, start, end in zip(rows, at, upto, strict=True):
+        for row, start, end in zip(rows.tolist(), at.tolist(), upto.tolist(), strict=True):
             state = self._state(states[self.path][row])
             for position in range(start, end):
-                state = self.trigger.on_element(state, _element(elements, position), self._among(elements, row, position))
+                state = self._on_element(state, elements, row, position)
             states[self.path][row] = pickle.dumps(state)
+
+    def _on_element(self, state: Any, elements: Elements, row: int, position: int) -> Any:  # noqa: ANN401 - the same
+        return self.trigger.on_element(state, _element(elements, position), self._among(elements, row, position))
 
     def _among(self, elements: Elements, row: int, position: int) -> Situation:
         """The situation of a window before the element at a position, since the element after its last pane."""
@@ -105,8 +110,7 @@ class OwnNode(Node):
         first = int(now.first_arrival[row])
         since = int(elements.prepared["since"][row])
         if position > since:
-            arrivals = elements.frame[ARRIVAL_TIME][since:position].min()
-            first = min(first, int(arrivals))  # type: ignore[call-overload]
+            first = min(first, cast("int", elements.frame[ARRIVAL_TIME][since:position].min()))
         return Situation(
             now.clock,
             Window(int(now.start[row]), int(now.end[row])),
@@ -119,10 +123,10 @@ class OwnNode(Node):
         """Asks the trigger what several states make; a window that merges with none keeps its own."""
         now: Windows = merged["now"]  # type: ignore[assignment]
         parts: dict[int, list[Any]] = {}
-        for row, target in zip(rows, into, strict=True):
-            parts.setdefault(int(target), []).append(self._state(states[self.path][row]))
-        for target, of_target in parts.items():
-            after = of_target[0] if len(of_target) == 1 else self.trigger.on_merge(of_target, self._situation(now, target))
+        for row, target in zip(rows.tolist(), into.tolist(), strict=True):
+            parts.setdefault(target, []).append(self._state(states[self.path][row]))
+        for target, (first, *others) in parts.items():
+            after = self.trigger.on_merge([first, *others], self._situation(now, target)) if others else first
             merged[self.path][target] = pickle.dumps(after)
 
 

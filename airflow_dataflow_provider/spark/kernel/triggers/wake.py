@@ -34,7 +34,16 @@ class Wake:
     always: bool = False
 
     @classmethod
-    def of(cls, node: Node, percentiles: Percentiles, signals: frozenset[str], states: States, now: Windows, *, always: bool) -> Wake:  # fmt: skip
+    def of(
+        cls,
+        node: Node,
+        percentiles: Percentiles,
+        signals: frozenset[str],
+        states: States,
+        now: Windows,
+        *,
+        always: bool,
+    ) -> Wake:
         """Read it off the open windows, after an epoch."""
         if not len(now):
             return cls({})
