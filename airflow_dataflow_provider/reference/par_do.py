@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import cast
 
 from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.errors import DataError, SubmissionError
@@ -54,7 +55,7 @@ def apply(steps: Iterable[ParDo], elements: Sequence[Element], evaluate: Evaluat
 
 def _vectorised(step: Vectorised, elements: Sequence[Element]) -> list[Element]:
     """One call for each element: a function that mixes elements is seen to be none."""
-    import polars as pl
+    import polars as pl  # noqa: PLC0415 - only a function of frames needs them
 
     if not elements:
         return []
@@ -69,7 +70,8 @@ def _vectorised(step: Vectorised, elements: Sequence[Element]) -> list[Element]:
     for number, element in enumerate(elements):
         one = frame[number : number + 1]
         made = step.function(one.to_arrow(compat_level=pl.CompatLevel.oldest())) if step.arrow else step.function(one)
-        for row in (pl.from_arrow(made) if step.arrow else made).iter_rows(named=True):
+        results = cast("pl.DataFrame", pl.from_arrow(made) if step.arrow else made)
+        for row in results.iter_rows(named=True):
             if row.pop(ELEMENT, None) != 0:
                 raise DataError(
                     f"a result of {step!r} does not say which element it is made of",

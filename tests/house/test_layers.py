@@ -49,7 +49,8 @@ AIRFLOW_SIDE = Layer(
 LAYERS = {
     # The user's vectorised combiner is expressions, and its meaning is what they give.
     "model": Layer(ours=names(""), inside=names("polars")),
-    "reference": Layer(ours=names("model")),
+    # The user's vectorised ParDo is a function of frames: to call it for one element takes a frame of one row.
+    "reference": Layer(ours=names("model"), inside=names("polars")),
     "progress": Layer(ours=names("model")),
     "spark": Layer(ours=names("model progress"), outside=COLUMNS | {"pyspark"}),
     "tables": Layer(ours=names("model progress"), ours_inside=names("spark"), outside=COLUMNS, inside=names("pyspark")),
@@ -159,6 +160,8 @@ def test_the_package_was_found() -> None:
         ("model", "def f():\n    import numpy as np"),
         ("model", f"from {PACKAGE}.progress import status"),
         ("model", f"from {PACKAGE} import spark"),
+        ("reference", "import polars"),
+        ("reference", "def f():\n    import numpy as np"),
         ("progress", f"import {PACKAGE}.reference.interpreter"),
         ("progress", f"def f():\n    from {PACKAGE}.spark.java import java_home"),
         ("spark", "def f():\n    from airflow.sdk import DAG"),
@@ -184,6 +187,7 @@ def test_an_import_against_an_arrow_is_found(layer: str, source: str) -> None:
         ("operators", f"class C:\n    def execute(self):\n        from {PACKAGE}.spark.java import java_home"),
         ("hooks", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pyspark"),
         ("model", f"from {PACKAGE}.model.time import Micros"),
+        ("reference", "def f():\n    import polars as pl"),
         ("spark", f"import polars\nfrom {PACKAGE}.progress.log import EpochLog"),
     ],
 )
