@@ -22,13 +22,12 @@ from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.pane_commits import PaneCommit
 from airflow_dataflow_provider.progress.records import EpochKind, EpochPlan, EpochRecord, Prepared, RowCounts
 from airflow_dataflow_provider.spark import state
-from airflow_dataflow_provider.spark.delays import Observation
+from airflow_dataflow_provider.spark.continuation import KEPT, Continuation
 from airflow_dataflow_provider.spark.frames import from_blob
 from airflow_dataflow_provider.spark.job import EpochJob, StageState
 from airflow_dataflow_provider.spark.map_side import EXPIRED_FOLDER, REJECTED_FOLDER, Report
-from airflow_dataflow_provider.spark.reduce_side import Reduced, ReduceSide
+from airflow_dataflow_provider.spark.reduce_side import Reduced
 from airflow_dataflow_provider.spark.splits import Everything, Input
-from airflow_dataflow_provider.spark.state import Chain
 from airflow_dataflow_provider.spark.stragglers import Share
 
 if TYPE_CHECKING:
@@ -46,15 +45,6 @@ if TYPE_CHECKING:
 
 _SWEEP_EVERY = 16
 """Epochs between two looks for state files that no chain holds any more."""
-_SNAPSHOT_EVERY = 16
-"""Epochs between two whole copies of the delay sketches in the log; between them each epoch logs its own."""
-
-
-_DISTINCT = 0.4
-"""Beyond this share of distinct keys and windows among the rows of an epoch, the next one is not combined before the
-shuffle: that would group nearly every row twice."""
-_GOES_ON = ("horizon", "distinct", "chains", "further", "observed", "delays", "clock_processing_time", "state_bytes")
-"""What of a prepared result the next epochs need, and so stands in the commit too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +75,13 @@ class Epochs:
         self._run = run
         last = run.log.last_record()
         self._next = 0 if last is None else last.epoch + 1
-        self._states = [StageState.empty(run.identity.partitions) for _ in run.pipeline.groupings]
-        self._told = WatermarkCurve.flat(MIN_TIME, run.pipeline.percentiles())
-        self._last_data_at: Micros | None = None
-        self._since_snapshot = 0
-        self._distinct = 0.0
-        self._delays = Observation()
+        self._before = Continuation(run.pipeline, run.identity.partitions)
         self._signals = signals.listened_to(run.pipeline)
         self._awaits_batch = False
-        self._left_out: LeftOut | None = None
         # In a batch processing time stands still until the input ends.
         self._timers = MIN_TIME if run.mode == RuntimeMode.BATCH else None
         if last is not None:
-            self._restore(last)
+            self._before.restore(run.log, last)
             self._forget_signals(run.log.planned(last.epoch))
 
     # Epochs
@@ -117,7 +101,7 @@ class Epochs:
         Returns:
             Whether there was one. A batch for which enough is read already leaves out what it has left out before.
         """
-        if self._left_out is None or self._awaits_batch:
+        if self._before.left_out is None or self._awaits_batch:
             return False
         files = self._input(None)
         if isinstance(files, Share) and files.enough <= 0:
@@ -127,14 +111,16 @@ class Epochs:
 
     def _plan_data(self, batch: int | None) -> EpochPlan:
         now = self._run.now()
-        self._told = self.estimate(now, idle=False).raised_to(self._told)
-        return self._plan("data", Clock(now, self._told, timers_until=self._timers), self._raised(now), batch=batch)
+        self._before.told = self._estimate(now, idle=False)
+        return self._plan(
+            "data", Clock(now, self._before.told, timers_until=self._timers), self._raised(now), batch=batch
+        )
 
     def _input(self, handed_out: DataFrame | None) -> Input:
         percentile = self._run.policies.percentile
         if percentile is None or self._run.policies.waits_for_everything:
-            return Everything(handed_out, self._left_out)
-        return Share.over(handed_out, self._left_out, percentile)
+            return Everything(handed_out, self._before.left_out)
+        return Share.over(handed_out, self._before.left_out, percentile)
 
     def clock(self, *, idle: bool) -> bool:
         """An epoch without elements, if the clock has moved far enough for it to say anything.
@@ -148,10 +134,10 @@ class Epochs:
         if self._awaits_batch:
             return False
         now = self._run.now()
-        curve, raised = self.estimate(now, idle=idle).raised_to(self._told), self._raised(now)
-        if curve == self._told and not raised and not self._due(Clock(now, curve), curve.at(100)):
+        curve, raised = self._estimate(now, idle=idle), self._raised(now)
+        if curve == self._before.told and not raised and not self._before.is_due(Clock(now, curve), curve.at(100)):
             return False
-        self._told = curve
+        self._before.told = curve
         self._finish(self._plan("clock", Clock(now, curve), raised), None)
         return True
 
@@ -164,7 +150,7 @@ class Epochs:
             SubmissionError: ``SUBMIT_TIMERS_PENDING``.
         """
         now, policy = self._run.now(), self._run.policies.at_end_of_input
-        self._told = self.estimate(now, idle=True).raised_to(self._told)
+        self._before.told = self._estimate(now, idle=True)
         fired = Clock(now, self._end(), timers_until=MAX_TIME)
         ignored = replace(fired, timers_until=self._timers)
         if policy is FAIL and self._count_panes(fired) != self._count_panes(ignored):
@@ -174,16 +160,16 @@ class Epochs:
                 todo="run it again with fire or ignore: all that was read is in the state",
                 code="SUBMIT_TIMERS_PENDING",
             )
-        clock, told = fired if policy is FIRE else ignored, {"told": self._told.to_json()}
+        clock, told = fired if policy is FIRE else ignored, {"told": self._before.told.to_json()}
         self._finish(self._plan("end_of_input", clock, self._raised(now), details=told), None)
 
     def _end(self) -> WatermarkCurve:
-        left = self._left_out
+        left = self._before.left_out
         if left is None:
             return END_OF_INPUT
-        known = {*self._told.percentiles, *self._run.pipeline.percentiles(), left.percent_read}
+        known = {*self._before.told.percentiles, *self._run.pipeline.percentiles(), left.percent_read}
         return WatermarkCurve(
-            tuple((p, MAX_TIME if p <= left.percent_read else self._told.at(p)) for p in sorted(known))
+            tuple((p, MAX_TIME if p <= left.percent_read else self._before.told.at(p)) for p in sorted(known))
         )
 
     def _count_panes(self, clock: Clock) -> int:
@@ -192,7 +178,7 @@ class Epochs:
             self._next, "end_of_input", None, self._run.ownership.token, self._run.run_id, self._run.mode, clock,
             clock.processing_time,
         )  # fmt: skip
-        answered, _ = self._job(plan, None, self._told.at(100))
+        answered, _ = self._job(plan, None, self._before.told.at(100))
         return sum(answer["panes"] for reduced in answered for _, answer, _ in reduced)
 
     def interval(self, listing: DataFrame, interval: tuple[Micros, Micros]) -> None:
@@ -229,32 +215,13 @@ class Epochs:
 
     def sweep(self) -> None:
         """Remove state files that nothing stands on any more; only between epochs."""
-        files = (name for each in self._states for chain in each.chains.values() for name in chain.files)
+        files = (name for each in self._before.states for chain in each.chains.values() for name in chain.files)
         state.sweep(self._run.store, files, before=self._next)
 
-    @property
-    def told(self) -> WatermarkCurve:
-        """The curve that was published last."""
-        return self._told
-
-    def estimate(self, now: Micros, *, idle: bool) -> WatermarkCurve:
-        """The curve as the delays seen so far have it."""
-        if self._run.script is not None:
-            return self._run.script()
-        if self._left_out is not None:
-            return self._told  # the delays of what is not read are not known
-        source = self._run.pipeline.source
-        if source.has_perfect_watermark:
-            return WatermarkCurve.flat(now, self._run.pipeline.percentiles())
-        idle_after, idle_for = source.watermark.idle_after, 0
-        if (
-            idle
-            and idle_after is not None
-            and self._last_data_at is not None
-            and now - self._last_data_at >= idle_after
-        ):
-            idle_for = now - self._last_data_at
-        return self._delays.curve(self._run.pipeline.percentiles(), idle_for=idle_for)
+    def _estimate(self, now: Micros, *, idle: bool) -> WatermarkCurve:
+        """The curve to be told now; a test may say it."""
+        curve = self._before.estimate(now, idle=idle) if self._run.script is None else self._run.script()
+        return curve.raised_to(self._before.told)
 
     # Steps
 
@@ -322,7 +289,7 @@ class Epochs:
                 interval=plan.interval,
                 started_at=plan.planned_at,
                 finished_at=now,
-                details={name: details[name] for name in _GOES_ON},
+                details={name: details[name] for name in KEPT},
                 left_out=left_out,
             )
         )
@@ -330,7 +297,7 @@ class Epochs:
         self._awaits_batch = False
         self._forget_signals(plan)
         if plan.interval is None:
-            self._absorb(record)
+            self._before.absorb(record)
         if plan.epoch % _SWEEP_EVERY == 0:
             self.sweep()
         run.on_commit(record)
@@ -366,9 +333,8 @@ class Epochs:
         if answered:
             folded = sum(answer["folded"] for _, answer, _ in answered[0])
         self._refuse_too_many_rejects(report)
-        delays = self._delays.merged(report.observation, run.pipeline.source.watermark.horizons)
-        snapshot = self._since_snapshot + 1 >= _SNAPSHOT_EVERY
-        left_out = self._left_out if files_in is None else files_in.left_out(report.files)
+        delays = self._before.delays_with(report.observation)
+        left_out = self._before.left_out if files_in is None else files_in.left_out(report.files)
         few.sort(key=lambda pair: pair[0])
         return {
             **{name: value for name, value in report.to_json().items() if name != "observation"},
@@ -377,12 +343,12 @@ class Epochs:
             "state_bytes": written,
             "workers": workers,
             "horizon": iso(states[0].expired_until),
-            "distinct": folded / report.read if report.read else self._distinct,
+            "distinct": folded / report.read if report.read else self._before.distinct,
             "frontier": iso(delays.frontier),
             "chains": states[0].to_json()["chains"],
-            "further": [state.to_json() for state in states[1:]],
+            "further": [each.to_json() for each in states[1:]],
             "observed": report.observation.to_json() if report.observation.count else None,
-            "delays": delays.to_json() if snapshot else None,
+            "delays": delays.to_json() if self._before.snapshot_is_due else None,
             "clock_processing_time": iso(clock.processing_time),
             "left_out": None if left_out is None else left_out.to_json(),
         }
@@ -392,17 +358,14 @@ class Epochs:
     ) -> tuple[list[list[Reduced]], list[StageState]]:  # fmt: skip
         """The epoch's work on Spark; none where there is nothing to do at all."""
         run = self._run
-        several = len(self._states) > 1 and self._lives()
-        if files is None and not several and not self._due(plan.clock, horizon):
-            return [], [replace(self._states[0], expired_until=horizon), *self._states[1:]]
+        several = len(run.pipeline.groupings) > 1 and self._before.has_open_windows
+        if files is None and not several and not self._before.is_due(plan.clock, horizon):
+            return [], [replace(self._before.states[0], expired_until=horizon), *self._before.states[1:]]
         job = EpochJob(
             run.stages, run.identity.partitions, run.store.url, run.panes.url, plan.epoch, plan.clock, horizon,
-            self._distinct <= _DISTINCT, plan.interval,
+            self._before.combining_pays, plan.interval,
         )  # fmt: skip
-        return job.on_spark(run.spark, files, self._states)
-
-    def _lives(self) -> bool:
-        return any(chain.live for state in self._states for chain in state.chains.values())
+        return job.on_spark(run.spark, files, self._before.states)
 
     def _raised(self, now: Micros) -> list[Request]:
         return signals.raised(self._run.store, self._signals, now)
@@ -411,18 +374,6 @@ class Epochs:
         """A committed epoch has taken its signals; before the next one is planned, nobody must find them again."""
         if committed is not None:
             signals.forget(self._run.store, committed.requests)
-
-    def _due(self, clock: Clock, horizon: Micros) -> bool:
-        """Whether an epoch without elements has anything to do."""
-        if clock.signals:
-            return True
-        for grouping, state in zip(self._run.pipeline.groupings, self._states, strict=True):
-            if state is not self._states[0]:
-                clock, horizon = state.hold.arriving(clock)
-            lateness = grouping.allowed_lateness
-            if any(chain.live and chain.wake.is_due(clock, horizon, lateness) for chain in state.chains.values()):
-                return True
-        return False
 
     def _refuse_too_many_rejects(self, report: Report) -> None:
         source = self._run.pipeline.source
@@ -434,50 +385,3 @@ class Epochs:
                 todo=f"look at {self._run.store.child('rejected')}, mend the source or raise max_rejected_share",
                 code="DATA_REJECTED",
             )
-
-    # What the log says
-
-    def _absorb(self, record: EpochRecord) -> None:
-        """Make a committed epoch what the next one starts from."""
-        details = record.details
-        self._states = [StageState.from_json(state) for state in (details, *details["further"])]
-        self._distinct = details["distinct"]
-        self._told = record.published if record.told is None else record.told
-        self._left_out = record.left_out
-        if record.kind == "data":
-            self._last_data_at = from_iso(details["clock_processing_time"])
-        self._learn(details)
-
-    def _learn(self, details: Mapping[str, Any]) -> None:
-        if details["delays"] is not None:
-            self._delays, self._since_snapshot = Observation.from_json(details["delays"]), 0
-            return
-        self._since_snapshot += 1
-        if details["observed"] is not None:
-            horizons = self._run.pipeline.source.watermark.horizons
-            self._delays = self._delays.merged(Observation.from_json(details["observed"]), horizons)
-
-    def _restore(self, last: EpochRecord) -> None:
-        """Stand where the last driver stood: the newest epoch that is not an interval's, and the delays before it."""
-        epochs: list[EpochRecord] = []
-        epoch = last.epoch
-        stream: EpochRecord | None = None
-        while epoch >= 0:
-            record = last if epoch == last.epoch else self._run.log.record(epoch)
-            if record is None:
-                break  # the log refuses gaps when it is written; without this record the delays start anew here
-            epoch -= 1
-            if record.interval is not None:
-                continue
-            stream = stream or record
-            epochs.append(record)
-            if record.details["delays"] is not None:
-                break
-        for record in reversed(epochs):
-            self._learn(record.details)
-            if record.kind == "data":
-                self._last_data_at = from_iso(record.details["clock_processing_time"])
-        if stream is not None:
-            delays, count = self._delays, self._since_snapshot
-            self._absorb(stream)
-            self._delays, self._since_snapshot = delays, count
