@@ -48,7 +48,8 @@ class Pane:
 
     ``completeness`` is the share of the window's events, 0 to 1, that the watermark curve claimed at firing;
     ``watermark`` is ``W_100`` then. A retraction takes back exactly ``values``. ``timestamp`` is the event time that
-    the result has as an element of a following grouping (see :class:`~airflow_dataflow_provider.model.grouping.OutputTime`).
+    the result has as an element of a following grouping (see
+    :class:`~airflow_dataflow_provider.model.grouping.OutputTime`).
     """
 
     key: Key

@@ -76,7 +76,9 @@ class Pipeline:
         if not isinstance(step, ParDo) or self.sinks:
             raise DefinitionError(
                 f"par_do({step!r}) comes after write()" if self.sinks else f"{step!r} is not a ParDo",
-                todo='write .par_do(SparkColumns(hours="delay / 60")), Vectorised(function) or PerElement(function, ...)',
+                todo=(
+                    'write .par_do(SparkColumns(hours="delay / 60")), Vectorised(function) or PerElement(function, ...)'
+                ),
                 code="DEFINITION_PAR_DO",
             )
         return replace(self, pending=(*self.pending, step))
@@ -91,7 +93,7 @@ class Pipeline:
             raise DefinitionError("windows are assigned already", code="DEFINITION_WINDOW")
         return self.par_do(AssignWindows(window))
 
-    def group_by_key_and_window(  # noqa: PLR0913 - the model's questions, by name
+    def group_by_key_and_window(
         self,
         *,
         key: str | Sequence[str],
@@ -311,7 +313,10 @@ def _check_follows(first: Grouping, second: Grouping) -> None:
             raise DefinitionError(
                 f"{second.window!r} cannot group results that may be taken back",
                 why="windows that have merged are not split again when the element between them is gone",
-                todo="let the first grouping fire once (Repeat(AtWatermark()), no allowed lateness), or use fixed windows",
+                todo=(
+                    "let the first grouping fire once (Repeat(AtWatermark()), no allowed lateness), "
+                    "or use fixed windows"
+                ),
                 code="DEFINITION_GROUPINGS",
             )
     if isinstance(first.window, GlobalWindows) and first.output_time is END_OF_WINDOW:

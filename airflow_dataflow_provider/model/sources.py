@@ -69,7 +69,8 @@ class IngressTime(Enum):
 
 
 INGRESS_TIME = IngressTime.INGRESS_TIME
-"""``event_time=INGRESS_TIME``: an element happened when the source saw it (paper, section 1.2: windows of processing time).
+"""``event_time=INGRESS_TIME``: an element happened when the source saw it (paper, section 1.2: windows of processing
+time).
 
 With an ``arrival_time`` column that is what the column says; without one it is the processing time of the epoch that
 reads the element, and the watermark is perfect: it is the processing time."""
@@ -115,8 +116,8 @@ class Files(Source):
 
     Args:
         path: a folder or glob, on any file system that Spark reads.
-        event_time: the column that says when an element happened: a timestamp with a time zone, or ISO 8601 text with an
-            offset. Rows where it is null or unreadable go to the rejected output. Or :data:`INGRESS_TIME`.
+        event_time: the column that says when an element happened: a timestamp with a time zone, or ISO 8601 text with
+            an offset. Rows where it is null or unreadable go to the rejected output. Or :data:`INGRESS_TIME`.
         arrival_time: the column that says when the source saw the element; without one it is the processing time of the
             epoch that reads it.
         format: ``parquet`` or ``csv`` (with a header); by default from the path's ending.

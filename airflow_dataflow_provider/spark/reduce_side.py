@@ -113,15 +113,15 @@ class ReduceSide:
     def run(self, partition: int, arrived: list[pl.DataFrame]) -> tuple[dict[str, Any], Outcome]:
         """Advance one partition: its answer as JSON, and what came of it."""
         kernel = self.stages.kernel(self.stage)
-        store = Store.open(self.state_url)
+        keyed = state.Partition(Store.open(self.state_url), self.stage, partition)
         before = Chain() if self.chains is None else self.chains[partition]
         frame = kernel.empty_state()
         if before.files:
-            frame = state.load(store, kernel, self.stage, partition, before, self.expired_until)
+            frame = keyed.load(kernel, before, self.expired_until)
         outcome = kernel.advance(frame, self._sorted(kernel, arrived), self.clock, self.horizon, self.arriving)
         chain, written = Chain(), 0
         if self.chains is not None:
-            chain, written = state.save(store, self.epoch, self.stage, partition, before, outcome)
+            chain, written = keyed.save(self.epoch, before, outcome)
         answer = {
             "partition": partition, "chain": chain.to_json(), "written": written, "pane_file": None, "panes": 0,
             "folded": sum(map(len, arrived)), "late": outcome.late, "expired": 0, "expired_file": None,
@@ -132,7 +132,8 @@ class ReduceSide:
             answer["expired_file"] = set_expired_aside(self.state_url, self.epoch, outcome.expired, self.horizon)
         if not self.is_last:
             answer["waiting"] = {
-                f"{percentile!r}": iso(time) for percentile, time in waiting_for(kernel, outcome.state, self.clock).items()
+                f"{percentile!r}": iso(time)
+                for percentile, time in waiting_for(kernel, outcome.state, self.clock).items()
             }
             answer["earliest"] = iso(earliest_output_time(kernel, outcome.state))
         return answer, outcome

@@ -58,7 +58,12 @@ class Stages:
         for number, grouping in enumerate(pipeline.groupings):
             found.append(schema_at(grouping, schema, spark))
             kernel = _kernel(pipeline, tuple(found), number)
-            schema = {**kernel.key_types, **kernel.aggregates.output_schema, "window_start": _MOMENT, "window_end": _MOMENT}
+            schema = {
+                **kernel.key_types,
+                **kernel.aggregates.output_schema,
+                "window_start": _MOMENT,
+                "window_end": _MOMENT,
+            }
         return cls(pipeline, source, tuple(found))
 
     @property

@@ -62,56 +62,65 @@ _LIVE: dict[tuple[str, int, int], tuple[tuple[str, ...], pl.DataFrame]] = {}
 """This process's live frames: by state URL, grouping and partition, the files each one is equal to, and the frame."""
 
 
-def load(
-    store: Store, kernel: Kernel, stage: int, partition: int, chain: Chain, horizon: Micros
-) -> pl.DataFrame:  # fmt: skip
-    """The open windows of a partition as its chain says.
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The keyed state of one partition.
 
     Args:
         store: the state.
-        kernel: whose state it is.
         stage: which of the pipeline's groupings.
-        partition: which part of it.
-        chain: the files that it is equal to.
-        horizon: the ordinary watermark by which windows had expired when the chain was committed.
+        number: which part of it.
     """
-    files, frame = _LIVE.get((store.url, stage, partition), ((), kernel.empty_state()))
-    if chain.files[: len(files)] != files:
-        files, frame = (), kernel.empty_state()
-    missing = chain.files[len(files) :]
-    if not missing:
+
+    store: Store
+    stage: int
+    number: int
+
+    def load(self, kernel: Kernel, chain: Chain, horizon: Micros) -> pl.DataFrame:
+        """The open windows as a chain says.
+
+        Args:
+            kernel: whose state it is.
+            chain: the files that it is equal to.
+            horizon: the ordinary watermark by which windows had expired when the chain was committed.
+        """
+        files, frame = _LIVE.get((self.store.url, self.stage, self.number), ((), kernel.empty_state()))
+        if chain.files[: len(files)] != files:
+            files, frame = (), kernel.empty_state()
+        missing = chain.files[len(files) :]
+        if not missing:
+            return frame
+        parts = [frame, *(read_arrow(self.store, f"{FOLDER}/{name}").select(frame.columns) for name in missing)]
+        frame = pl.concat(parts, rechunk=True)
+        if len(missing) > 1 or len(parts[0]):
+            frame = frame.unique(subset=kernel.identity, keep="last", maintain_order=False)
+        frame = frame.filter(pl.col(END) > expired_until(horizon, kernel.grouping.allowed_lateness))
+        _LIVE[self.store.url, self.stage, self.number] = (chain.files, frame)
         return frame
-    parts = [frame, *(read_arrow(store, f"{FOLDER}/{name}").select(frame.columns) for name in missing)]
-    frame = pl.concat(parts, rechunk=True)
-    if len(missing) > 1 or len(parts[0]):
-        frame = frame.unique(subset=kernel.identity, keep="last", maintain_order=False)
-    frame = frame.filter(pl.col(END) > expired_until(horizon, kernel.grouping.allowed_lateness))
-    _LIVE[store.url, stage, partition] = (chain.files, frame)
-    return frame
 
+    def save(self, epoch: int, chain: Chain, outcome: Outcome) -> tuple[Chain, int]:
+        """Write what an epoch changed; the answer is the new chain and the bytes written.
 
-def save(
-    store: Store, epoch: int, stage: int, partition: int, chain: Chain, outcome: Outcome
-) -> tuple[Chain, int]:  # fmt: skip
-    """Write what an epoch changed; the answer is the new chain and the bytes written.
-
-    A delta holds the changed windows whole. When the deltas outweigh the live windows a new base is written instead, so
-    that over time each row is written a bounded number of times and a cold start reads at most about twice what lives.
-    """
-    live, changed = len(outcome.state), len(outcome.changed)
-    if not live:
-        return Chain((), (), 0, outcome.wake), 0
-    if not changed:
-        # Files alone can shrink, by expiry; the frame in memory is then behind them by nothing that matters.
-        _LIVE[store.url, stage, partition] = (chain.files, outcome.state)
-        return Chain(chain.files, chain.rows, live, outcome.wake), 0
-    rebase = not chain.files or len(chain.files) >= _LONGEST_CHAIN or sum(chain.rows[1:]) + changed > max(live, _SMALL)
-    name = f"{epoch:012d}/{stage}-{partition:04d}-{uuid.uuid4().hex[:8]}.arrow"
-    size = write_arrow(store, f"{FOLDER}/{name}", outcome.state if rebase else outcome.changed)
-    files = (name,) if rebase else (*chain.files, name)
-    rows = (live,) if rebase else (*chain.rows, changed)
-    _LIVE[store.url, stage, partition] = (files, outcome.state)
-    return Chain(files, rows, live, outcome.wake), size
+        A delta holds the changed windows whole. When the deltas outweigh the live windows a new base is written
+        instead, so that over time each row is written a bounded number of times and a cold start reads at most about
+        twice what lives.
+        """
+        live, changed = len(outcome.state), len(outcome.changed)
+        if not live:
+            return Chain((), (), 0, outcome.wake), 0
+        if not changed:
+            # Files alone can shrink, by expiry; the frame in memory is then behind them by nothing that matters.
+            _LIVE[self.store.url, self.stage, self.number] = (chain.files, outcome.state)
+            return Chain(chain.files, chain.rows, live, outcome.wake), 0
+        rebase = (
+            not chain.files or len(chain.files) >= _LONGEST_CHAIN or sum(chain.rows[1:]) + changed > max(live, _SMALL)
+        )
+        name = f"{epoch:012d}/{self.stage}-{self.number:04d}-{uuid.uuid4().hex[:8]}.arrow"
+        size = write_arrow(self.store, f"{FOLDER}/{name}", outcome.state if rebase else outcome.changed)
+        files = (name,) if rebase else (*chain.files, name)
+        rows = (live,) if rebase else (*chain.rows, changed)
+        _LIVE[self.store.url, self.stage, self.number] = (files, outcome.state)
+        return Chain(files, rows, live, outcome.wake), size
 
 
 def sweep(store: Store, standing: Iterable[str], *, before: int) -> None:

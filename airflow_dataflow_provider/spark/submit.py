@@ -189,7 +189,7 @@ def check_plan(pipeline: Pipeline, interval: tuple[Micros, Micros] | None) -> No
             if isinstance(step, SparkColumns):
                 raise SubmissionError(
                     f"{step!r} comes after a grouping",
-                    why="results go from one grouping to the next within the workers, and do not meet Spark's expressions",
+                    why="results go from one grouping to the next in the workers, and do not meet Spark's expressions",
                     todo="write the step as Vectorised or PerElement",
                     code="ENGINE_PAR_DO",
                 )

@@ -10,8 +10,14 @@ from airflow_dataflow_provider.model.grouping import Grouping
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
 from airflow_dataflow_provider.model.triggers import AfterDelay, AtPeriod
 from airflow_dataflow_provider.spark.kernel.columns import (
-    ARRIVAL, EARLIEST, ELEMENTS, EVENT, FIRST_ARRIVAL, LATEST, SIGN,
-)  # fmt: skip
+    ARRIVAL,
+    EARLIEST,
+    ELEMENTS,
+    EVENT,
+    FIRST_ARRIVAL,
+    LATEST,
+    SIGN,
+)
 from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH
 
 _INT = pl.Int64()

@@ -58,10 +58,12 @@ class FlatStanding(Standing):
     """For windows that do not merge."""
 
     def columns(self) -> dict[str, pl.DataType]:
+        """Whether a pane stands, and a column for each of its values."""
         values = {_value(name): dtype for name, dtype in self.values.items()}
         return {_STANDS: pl.Boolean(), _value(TIMESTAMP): pl.Int64(), **values}
 
     def says_nothing_new(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> Mask:
+        """Compares column by column."""
         stands = rows[_STANDS].fill_null(value=False).to_numpy()
         same = stands & ~empty
         if same.any():
@@ -73,6 +75,7 @@ class FlatStanding(Standing):
         return unsaid
 
     def retractions(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        """What stands, one pane a window at most."""
         stands = rows[_STANDS].fill_null(value=False)
         found = rows.filter(stands).with_columns(
             pl.col(INDEX) - 1,
@@ -82,6 +85,7 @@ class FlatStanding(Standing):
         return found, np.flatnonzero(stands.to_numpy())
 
     def set(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> pl.DataFrame:
+        """Overwrites what stood."""
         return rows.with_columns(
             pl.Series(_STANDS, ~empty),
             timestamp.alias(_value(TIMESTAMP)),
@@ -97,9 +101,11 @@ class ListedStanding(Standing):
         return {START: pl.Int64(), END: pl.Int64(), INDEX: pl.Int32(), TIMESTAMP: pl.Int64(), **self.values}
 
     def columns(self) -> dict[str, pl.DataType]:
+        """A list of panes: of windows that have merged, several stand."""
         return {STANDING: pl.List(pl.Struct(self._item))}
 
     def says_nothing_new(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> Mask:
+        """Only one pane of the same bounds can be the same."""
         many = rows[STANDING].list.len().fill_null(0).to_numpy()
         same = (many == 1) & ~empty
         if same.any():
@@ -114,6 +120,7 @@ class ListedStanding(Standing):
         return unsaid
 
     def retractions(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        """Every pane of every list."""
         kept = [name for name in rows.columns if name not in self._item]
         found = (
             rows.select(kept)
@@ -125,6 +132,7 @@ class ListedStanding(Standing):
         return found, found["_at"].to_numpy().astype(np.int64)
 
     def set(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> pl.DataFrame:
+        """One pane stands, in place of the whole list."""
         items = rows.select(START, END, pl.col(INDEX) - 1).with_columns(timestamp.alias(TIMESTAMP)).hstack(values)
         listed = items.select(pl.concat_list(pl.struct(*self._item)).alias(STANDING))[STANDING]
         none = pl.lit(None, dtype=self.columns()[STANDING])
