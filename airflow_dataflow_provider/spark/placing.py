@@ -1,8 +1,8 @@
 """From rows to what is sent to the state partitions: windows assigned, late rows set apart, the rest combined.
 
 The rows of one grouping go one of two ways. Where its trigger, or its way of merging, must see every element, the
-elements themselves are sent. Otherwise they are combined first: by key and window, by key and slice where windows slide,
-or into the sessions that they make among themselves.
+elements themselves are sent. Otherwise they are combined first: by key and window, by key and slice where windows
+slide, or into the sessions that they make among themselves.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 
 ORDER = ("_order_start", "_order_key", "_order_index")
-"""Where the results of a grouping stand among those of one event time, in the order in which the next one takes them."""
+"""Where the results of a grouping stand among those of one event time, in the order that the next one takes them in."""
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class Placing:
         rows = self._without_expired(rows, judged)
         if kernel.takes_elements:
             yield from self._split(self._elements(rows))
-        elif isinstance(kernel.grouping.window, SlidingWindows):
+        elif isinstance(kernel.grouping.window, SlidingWindows) and kernel.end is not None:
             yield from self._split(self._combined(rows).with_columns(kernel.end.alias(END)))  # windows, not slices
         else:
             yield from self._split(self._combined(rows))

@@ -14,9 +14,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.triggers import AtCount, Repeat
 from airflow_dataflow_provider.spark.kernel import folding
-from airflow_dataflow_provider.spark.kernel.columns import (
-    ARRIVAL, END, FINISHED, FRESH, INDEX, PASSED, RIGHT,
-)  # fmt: skip
+from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, FINISHED, FRESH, INDEX, PASSED, RIGHT
 from airflow_dataflow_provider.spark.kernel.standing import FlatStanding
 from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Elements, Indices, Mask, States, Windows
 
@@ -48,8 +46,8 @@ def take_into(
     bounds = np.searchsorted(row, np.arange(len(touched) + 1))
     states = kernel.states(sub)
     going = ~sub[FINISHED].to_numpy()
-    fires = _firings(kernel, now, sub, ordered, bounds, states, going)
-    after = _publish(kernel, now, sub, ordered, row, fires)
+    fires = _firings(kernel, now, sub, ordered, bounds, states=states, going=going)
+    after = _publish(kernel, now, sub, ordered, row, fires=fires)
     after = kernel.with_states(after, states).with_columns(pl.Series(FINISHED, ~going))
     untouched = np.ones(len(now.state), dtype=np.bool_)
     untouched[touched] = False
@@ -59,8 +57,15 @@ def take_into(
 
 
 def _firings(
-    kernel: Kernel, now: Progress, sub: pl.DataFrame, ordered: pl.DataFrame, bounds: Indices, states: States, going: Mask
-) -> Mask:  # fmt: skip
+    kernel: Kernel,
+    now: Progress,
+    sub: pl.DataFrame,
+    ordered: pl.DataFrame,
+    bounds: Indices,
+    *,
+    states: States,
+    going: Mask,
+) -> Mask:
     """After which elements a pane is fired; trigger states and ``going`` are moved on, in place."""
     trigger, start, stop = kernel.trigger, bounds[:-1], bounds[1:]
     fires = np.zeros(len(ordered), dtype=np.bool_)
@@ -69,10 +74,10 @@ def _firings(
             # In closed form: every n-th element since the last firing, however long ago that was.
             (count,) = states.values()
             before = np.repeat(count - start, stop - start) + np.arange(len(ordered)) + 1
-            fires = before % n == 0
+            every: Mask = before % n == 0
             count += stop - start
             count %= n
-            return fires
+            return every
     elements = Elements(ordered, stop)
     windows = kernel.windows(sub, now.clock, at_boundary=False)
     at = start.copy()
@@ -109,7 +114,7 @@ def _freshen(windows: Windows, elements: Elements, at: Indices, fired: Mask) -> 
 
 
 def _publish(
-    kernel: Kernel, now: Progress, sub: pl.DataFrame, ordered: pl.DataFrame, row: Indices, fires: Mask
+    kernel: Kernel, now: Progress, sub: pl.DataFrame, ordered: pl.DataFrame, row: Indices, *, fires: Mask
 ) -> pl.DataFrame:  # fmt: skip
     """The panes of all firings, in order; the windows as they are after the last element."""
     begins = np.ones(len(row), dtype=np.bool_)
@@ -127,8 +132,8 @@ def _publish(
     after = _after(kernel, sub, running, of, firing)
     if not firing.any():
         return after
-    published = _fire(kernel, now, sub, running, of, firing)
-    return _noted(kernel, now, after, running, of[firing], firing, published)
+    published = _fire(kernel, now, sub, running, of, firing=firing)
+    return _noted(kernel, now, after, running.filter(firing), of[firing], published=published)
 
 
 def _running(kernel: Kernel, sub: pl.DataFrame, segments: pl.DataFrame, of: Indices, opens: Mask) -> pl.DataFrame:
@@ -161,8 +166,8 @@ def _running(kernel: Kernel, sub: pl.DataFrame, segments: pl.DataFrame, of: Indi
 
 
 def _fire(
-    kernel: Kernel, now: Progress, sub: pl.DataFrame, running: pl.DataFrame, of: Indices, firing: Mask
-) -> Mask:  # fmt: skip
+    kernel: Kernel, now: Progress, sub: pl.DataFrame, running: pl.DataFrame, of: Indices, *, firing: Mask
+) -> Mask:
     """Publish the firing segments: each is a row of the state as it stood then. The answer says which said anything."""
     at = of[firing]
     again = np.zeros(len(at), dtype=np.bool_)
@@ -181,7 +186,7 @@ def _fire(
         values, timestamp = kernel.aggregates.extract(rows), kernel.panes.timestamp(rows)
         published = ~kernel.standing.says_nothing_new(rows, values, timestamp, empty) & ~empty
     # How many of the same window were published before, in this epoch.
-    total = np.cumsum(published) - published
+    total: Indices = np.cumsum(published) - published
     base = np.maximum.accumulate(np.where(again, 0, total))
     rows = rows.with_columns(pl.Series(INDEX, rows[INDEX].to_numpy() + total - base, dtype=pl.Int32))
     kernel.publish(now, rows, is_last=np.zeros(len(rows), dtype=np.bool_))
@@ -226,23 +231,23 @@ def _after(
     return after
 
 
-def _noted(  # noqa: PLR0913 - what the epoch's firings left
-    kernel: Kernel, now: Progress, after: pl.DataFrame, running: pl.DataFrame, at: Indices, firing: Mask, published: Mask
-) -> pl.DataFrame:  # fmt: skip
+def _noted(
+    kernel: Kernel, now: Progress, after: pl.DataFrame, fired: pl.DataFrame, at: Indices, *, published: Mask
+) -> pl.DataFrame:
     """With the index, the watermarks and the standing pane that the last firing of each window left."""
     final = np.ones(len(at), dtype=np.bool_)
     final[:-1] = at[1:] != at[:-1]
-    fired = at[final]
+    last = at[final]
     index, passed = after[INDEX].to_numpy().copy(), after[PASSED].to_numpy().copy()
     np.add.at(index, at, published)
-    passed[fired] = kernel.percentiles.reached(now.clock, after[END].to_numpy()[fired])
+    passed[last] = kernel.percentiles.reached(now.clock, after[END].to_numpy()[last])
     after = after.with_columns(pl.Series(INDEX, index, dtype=pl.Int32), pl.Series(PASSED, passed, dtype=pl.UInt32))
     if not kernel.retracts:
         return after
-    last = running.filter(firing).filter(final)
-    rows = after[fired].with_columns(last[name] for name in kernel.field_names)
+    fields = fired.filter(final)
+    rows = after[last].with_columns(fields[name] for name in kernel.field_names)
     values, timestamp = kernel.aggregates.extract(rows), kernel.panes.timestamp(rows)
     stood = kernel.standing.set(rows, values, timestamp, kernel.empty(rows))
     where = np.full(len(after), -1)
-    where[fired] = np.arange(len(fired))
+    where[last] = np.arange(len(last))
     return _where(where >= 0, stood[np.maximum(where, 0)], after, list(kernel.standing.columns()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -30,12 +31,12 @@ def _codes(column: pl.Series) -> tuple[Codes, int]:
     if not len(column):
         return np.zeros(0, dtype=np.int64), 1
     if column.dtype.is_integer():
-        low, high = column.min(), column.max()
+        low, high = cast("int | None", column.min()), cast("int | None", column.max())
         if low is None or high is None:
             return np.zeros(len(column), dtype=np.int64), 1
-        many = int(high) - int(low) + 2  # type: ignore[call-overload]
+        many = high - low + 2
         if many <= _FEW_BITS:
-            shifted = column.cast(pl.Int64, wrap_numerical=True) - int(low) + 1  # type: ignore[call-overload]
+            shifted = column.cast(pl.Int64, wrap_numerical=True) - low + 1
             return shifted.fill_null(0).to_numpy(), many
     ranks = column.cast(pl.Categorical).to_physical() + 1 if column.dtype == pl.String else column.rank("dense")
     numbers = ranks.cast(pl.Int64).fill_null(0).to_numpy()

@@ -37,7 +37,7 @@ def assign_windows(window: WindowStrategy, rows: pl.DataFrame, key: Sequence[str
                 shift = (offset + (hashes % np.uint64(size)).astype(np.int64)) % size
             start = event - np.mod(event - shift, size)
             return with_bounds(rows, start, start + size)
-        case SlidingWindows(size=size, period=period, offset=offset):
+        case SlidingWindows():
             # An element's copies stay where it was, for the order of arrival.
             copies = slide(with_bounds(rows, event, event).with_row_index("_at"), window)
             return copies.sort("_at", maintain_order=True).drop("_at")
@@ -105,9 +105,7 @@ def _own(window: WindowStrategy, rows: pl.DataFrame, key: Sequence[str]) -> pl.D
     return with_bounds(rows[at], np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64))
 
 
-def components(
-    window: WindowStrategy, key: Times, start: Times, end: Times
-) -> tuple[Times, Times, Times]:
+def components(window: WindowStrategy, key: Times, start: Times, end: Times) -> tuple[Times, Times, Times]:
     """``MergeWindows`` over windows sorted by key and start.
 
     Args:
