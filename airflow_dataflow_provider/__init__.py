@@ -5,24 +5,42 @@ library comes with ``import airflow_dataflow_provider``.
 """
 
 from airflow_dataflow_provider.model.batch import BatchPolicies, ProcessingTimeAtEndOfInput, ShuffleMode
-from airflow_dataflow_provider.model.combiners import Combiner, Count, Max, Mean, Min, Sum
+from airflow_dataflow_provider.model.combiners import (
+    Collect,
+    Combiner,
+    Count,
+    CountDistinct,
+    First,
+    Last,
+    Max,
+    Mean,
+    Min,
+    Quantiles,
+    StdDev,
+    Sum,
+    TopK,
+    Variance,
+    VectorisedCombiner,
+)
+from airflow_dataflow_provider.model.elements import Element, Pane, PaneTiming
 from airflow_dataflow_provider.model.errors import (
     DataError,
     DataflowError,
     DefinitionError,
+    InterruptedRunError,
     OwnershipError,
     StateError,
     SubmissionError,
 )
 from airflow_dataflow_provider.model.grouping import EARLIEST, END_OF_WINDOW, LATEST, Grouping, OutputTime
 from airflow_dataflow_provider.model.modes import Boundedness, RuntimeMode
-from airflow_dataflow_provider.model.par_do import ParDo, PerElement, SparkColumns, Vectorised
+from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo, PerElement, SparkColumns, Vectorised
 from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.model.predicates import Predicate, column
+from airflow_dataflow_provider.model.predicates import Called, Predicate, column
 from airflow_dataflow_provider.model.proofs import Risk
 from airflow_dataflow_provider.model.refinement import ACCUMULATING, ACCUMULATING_AND_RETRACTING, DISCARDING, Refinement
 from airflow_dataflow_provider.model.sinks import PaneLog, Sink
-from airflow_dataflow_provider.model.sources import INGRESS_TIME, DelayWatermark, Files
+from airflow_dataflow_provider.model.sources import INGRESS_TIME, DelayWatermark, Files, Source
 from airflow_dataflow_provider.model.triggers import (
     AfterDelay,
     AllOf,
@@ -38,19 +56,25 @@ from airflow_dataflow_provider.model.triggers import (
     Repeat,
     RepeatUntil,
     SequenceOf,
+    Situation,
     Trigger,
+    TriggerState,
     any_number,
     maybe,
     some,
 )
 from airflow_dataflow_provider.model.windows import (
+    CalendarUnit,
     CalendarWindows,
     FixedWindows,
     GlobalWindows,
+    Key,
+    Merged,
     SessionWindows,
     SlidingWindows,
     Window,
     WindowStrategy,
+    merge_intersecting,
 )
 
 __version__ = "0.1.0"
@@ -66,6 +90,7 @@ __all__ = [
     "AfterDelay",
     "AllOf",
     "AnyOf",
+    "AssignWindows",
     "AtBytes",
     "AtCount",
     "AtEpoch",
@@ -76,28 +101,41 @@ __all__ = [
     "AtWatermark",
     "BatchPolicies",
     "Boundedness",
+    "CalendarUnit",
     "CalendarWindows",
+    "Called",
+    "Collect",
     "Combiner",
     "Count",
+    "CountDistinct",
     "DataError",
     "DataflowError",
     "DefinitionError",
     "DelayWatermark",
+    "Element",
     "Files",
+    "First",
     "FixedWindows",
     "GlobalWindows",
     "Grouping",
+    "InterruptedRunError",
+    "Key",
+    "Last",
     "Max",
     "Mean",
+    "Merged",
     "Min",
     "OutputTime",
     "OwnershipError",
+    "Pane",
     "PaneLog",
+    "PaneTiming",
     "ParDo",
     "PerElement",
     "Pipeline",
     "Predicate",
     "ProcessingTimeAtEndOfInput",
+    "Quantiles",
     "Refinement",
     "Repeat",
     "RepeatUntil",
@@ -107,17 +145,25 @@ __all__ = [
     "SessionWindows",
     "ShuffleMode",
     "Sink",
+    "Situation",
     "SlidingWindows",
+    "Source",
     "SparkColumns",
     "StateError",
+    "StdDev",
     "SubmissionError",
     "Sum",
+    "TopK",
     "Trigger",
+    "TriggerState",
+    "Variance",
     "Vectorised",
+    "VectorisedCombiner",
     "Window",
     "WindowStrategy",
     "any_number",
     "column",
     "maybe",
+    "merge_intersecting",
     "some",
 ]

@@ -1,0 +1,77 @@
+"""The names that users import: all that a pipeline is written with comes from the package itself, and comes cheap."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+import airflow_dataflow_provider as package
+from airflow_dataflow_provider.model import (
+    batch,
+    combiners,
+    errors,
+    grouping,
+    modes,
+    par_do,
+    refinement,
+    triggers,
+    windows,
+)
+
+INSIDE = {
+    "Accumulator": "a combiner's own business",
+    "ExactSum": "what retractable() gives",
+    "KeepingValues": "what retractable() gives",
+    "GLOBAL_WINDOW": "what GlobalWindows assigns",
+    "expired_until": "arithmetic of engines",
+}
+"""Public names of the model that no pipeline is written with, and why."""
+
+
+@pytest.mark.parametrize(
+    "module", [combiners, triggers, windows], ids=lambda module: module.__name__.rpartition(".")[2]
+)
+def test_every_name_of_a_folder_of_the_model_can_be_imported_from_the_package(module: ModuleType) -> None:
+    assert {*module.__all__} - {*INSIDE} <= {*package.__all__}
+
+
+@pytest.mark.parametrize(
+    "module", [batch, errors, modes, par_do, refinement], ids=lambda module: module.__name__.rpartition(".")[2]
+)
+def test_every_class_of_a_module_of_the_model_can_be_imported_from_the_package(module: ModuleType) -> None:
+    own = {
+        name for name, value in vars(module).items() if isinstance(value, type) and value.__module__ == module.__name__
+    }
+    assert own
+    assert {name for name in own if not name.startswith("_")} <= {*package.__all__}
+
+
+def test_what_is_said_to_be_inside_is_there_and_is_not_exported() -> None:
+    there = {*combiners.__all__, *triggers.__all__, *windows.__all__}
+    assert {*INSIDE} <= there
+    assert not {*INSIDE} & {*package.__all__}
+
+
+def test_every_exported_name_is_there_and_in_order() -> None:
+    assert [name for name in package.__all__ if not hasattr(package, name)] == []
+    assert package.__all__ == sorted(package.__all__, key=_order)
+    assert grouping.END_OF_WINDOW is package.END_OF_WINDOW
+
+
+def _order(name: str) -> tuple[int, str]:
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
+
+
+def test_importing_the_package_brings_nothing_heavy() -> None:
+    code = (
+        "import json, sys; from airflow_dataflow_provider import *;"
+        "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    loaded = {*json.loads(out)}
+    assert "airflow_dataflow_provider" in loaded
+    assert not loaded & {"pyspark", "airflow", "pandas", "polars", "numpy", "pyarrow", "datasketches", "fsspec", "rich"}
