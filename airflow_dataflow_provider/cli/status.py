@@ -69,6 +69,9 @@ def _facts(status: Status) -> Table:
     add("backlog", "unknown" if status.backlog is None else f"{status.backlog:,} waiting")
     if status.left_out is not None:
         add("left out", f"{status.left_out.describe()}; the next run without a percentile reads it", "yellow")
+    if status.signals:
+        them = "them" if len(status.signals) > 1 else "it"
+        add("signals", f"{', '.join(status.signals)}; the next epoch hears {them}", "yellow")
     add("lag", "unknown" if status.lag is None else coarse(status.lag))
     add("updated", iso(status.updated_at))
     return table

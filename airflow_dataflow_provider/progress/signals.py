@@ -52,6 +52,17 @@ def raised(store: Store, known: Collection[str], now: Micros) -> list[Request]:
     return waiting
 
 
+def waiting(store: Store, known: Collection[str] | None) -> tuple[str, ...]:
+    """The names of the signals that no committed epoch has taken, those of files among them. Changes nothing.
+
+    Args:
+        store: the pipeline's state.
+        known: the names that the pipeline listens to, others are left out; None: the state does not say.
+    """
+    found = names(requests.pending(store)).union(store.list(FOLDER))
+    return tuple(sorted(found if known is None else found.intersection(known)))
+
+
 def names(raised: Iterable[Request]) -> frozenset[str]:
     """The names of some signals."""
     return frozenset(request.signal for request in raised if request.signal is not None)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, iso
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve, percentile_text
-from airflow_dataflow_provider.progress import identity
+from airflow_dataflow_provider.progress import identity, signals
 from airflow_dataflow_provider.progress.documents import optional_iso
 from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.log import EpochLog
@@ -45,6 +45,7 @@ class Status:
         lag: processing time minus ``W_100`` at the last epoch, in microseconds; None while the watermark is infinite.
         updated_at: the time of the newest thing told.
         detail: more about the state, for people.
+        signals: the signals that were raised, and that no committed epoch has taken yet.
     """
 
     state_url: str
@@ -66,6 +67,7 @@ class Status:
     lag: Micros | None
     updated_at: Micros
     detail: str
+    signals: tuple[str, ...] = ()
 
     def to_json(self) -> Json:
         """One JSON object; times are ISO 8601, or null while nothing is known, or ``"+inf"``."""
@@ -88,6 +90,7 @@ class Status:
             "frontier": optional_iso(self.frontier),
             "backlog": self.backlog,
             "left_out": None if self.left_out is None else self.left_out.to_json(),
+            "signals": list(self.signals),
             "lag_seconds": None if self.lag is None else self.lag / 1_000_000,
             "owner": None if self.owner is None else self.owner.to_json(),
             "updated_at": iso(self.updated_at),
@@ -140,6 +143,7 @@ def read_status(url: str, *, now: Micros | None = None) -> Status:
         lag=None if last is None else _lag(last.clock.processing_time, watermarks.at(100)),
         updated_at=max(times),
         detail="" if owner is None else owner.detail,
+        signals=signals.waiting(store, pipeline.signals),
     )
 
 

@@ -9,7 +9,10 @@ import pytest
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
+from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.log import EpochLog
+from airflow_dataflow_provider.progress.requests import request_signal
+from airflow_dataflow_provider.progress.signals import FOLDER
 from airflow_dataflow_provider.progress.status import read_status
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
@@ -94,6 +97,25 @@ def test_the_last_interval_and_the_end_of_input_are_told(command: Run, state: st
     EpochLog(store).commit(interval_record(1, NOON, NOON + SECOND))
     told = rows_of(command("status", "--state", state).out)["epoch"]
     assert told == "1, an interval from 2013-01-01T12:00:00Z to 2013-01-01T12:00:01Z"
+
+
+def test_signals_that_wait_are_told_and_those_that_nobody_hears_are_not(command: Run, state: str) -> None:
+    store = Store.open(state)
+    make_identity(store, signals=frozenset({"publish", "report"}))
+    assert "signals" not in rows_of(command("status", "--state", state).out)
+    request_signal(store, "report", NOON)
+    store.write(f"{FOLDER}/publish", b"")
+    store.write(f"{FOLDER}/pubish", b"")
+    assert rows_of(command("status", "--state", state).out)["signals"] == "publish, report; the next epoch hears them"
+    assert command("status", "--state", state, "--json").json()["signals"] == ["publish", "report"]
+
+
+def test_what_a_batch_has_left_out_is_told(command: Run, state: str) -> None:
+    store = Store.open(state)
+    make_identity(store)
+    EpochLog(store).commit(record(0, left_out=LeftOut((("b.parquet", 50), ("c.parquet", 50)), 2000)))
+    told = rows_of(command("status", "--state", state).out)["left"]
+    assert told == "out   2 files, 100 bytes, 5 % of the input; the next run without a percentile reads it"
 
 
 def test_why_a_driver_failed_is_told_as_it_stands(command: Run, state: str) -> None:

@@ -216,6 +216,7 @@ def test_the_status_is_one_json_object(store: Store) -> None:
         "frontier": None,
         "backlog": 3,
         "left_out": None,
+        "signals": [],
         "lag_seconds": None,
         "updated_at": "2013-01-01T12:00:01Z",
     }
