@@ -35,5 +35,12 @@ def call(options: argparse.Namespace) -> int:
     for section in explanation.sections:
         console.print(f"\n{section.title}", style="bold")
         for line in section.lines:
-            console.print(textwrap.fill(line, _WIDTH, initial_indent="  - ", subsequent_indent="    "))
+            console.print(_bullet(line))
     return 0
+
+
+def _bullet(line: str) -> str:
+    text = line.lstrip()
+    deep = " " * (len(line) - len(text))
+    first, others = f"{deep}  - ", f"{deep}    "
+    return textwrap.fill(text, _WIDTH, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)

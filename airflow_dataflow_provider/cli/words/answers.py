@@ -1,97 +1,132 @@
-"""The four answers in words: what, where, when, how."""
+"""The four answers in words, for one grouping of a pipeline: what, where, when, how."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from airflow_dataflow_provider.cli.words.triggers import mark, trigger_words
-from airflow_dataflow_provider.model.combiners import Combiner, Count, Max, Mean, Min, Sum
-from airflow_dataflow_provider.model.grouping import Grouping
+from airflow_dataflow_provider.cli.words.combiners import computed
+from airflow_dataflow_provider.cli.words.par_dos import step_lines
+from airflow_dataflow_provider.cli.words.plain import mark, series
+from airflow_dataflow_provider.cli.words.triggers import moments, trigger_lines
+from airflow_dataflow_provider.cli.words.windows import example, window_lines
+from airflow_dataflow_provider.model.grouping import Grouping, OutputTime
 from airflow_dataflow_provider.model.pipeline import Pipeline
+from airflow_dataflow_provider.model.proofs import fires_once, retracts
 from airflow_dataflow_provider.model.refinement import Refinement
-from airflow_dataflow_provider.model.time import Micros, duration_text, iso, to_micros
-from airflow_dataflow_provider.model.windows import FixedWindows, GlobalWindows
+from airflow_dataflow_provider.model.sources import INGRESS_TIME
+from airflow_dataflow_provider.model.time import duration_text, iso
+from airflow_dataflow_provider.model.windows import GlobalWindows
 
-_MOMENT: Micros = to_micros("2013-01-01T10:17:00Z")
-"""An event time to explain windows with."""
+_INDENT = "  "
 
 
-def what(pipeline: Pipeline) -> list[str]:
+def takes_back(pipeline: Pipeline, number: int) -> bool:
+    """Whether elements of a grouping can be taken back: results of the one before it that do not stay."""
+    before = pipeline.groupings[number - 1] if number else None
+    return before is not None and retracts(before, is_last=False) and not fires_once(before)
+
+
+def what(pipeline: Pipeline, number: int) -> list[str]:
     """What is computed, of what."""
-    grouping, source = pipeline.grouping, pipeline.source
+    grouping = pipeline.groupings[number]
+    lines = [f"Grouped by {series(grouping.key)}; a null there is a value like any other."]
+    lines += [f"{name}: {computed(combiner)}." for name, combiner in grouping.combiners.items()]
+    if grouping.par_dos:
+        lines.append("Before that, step by step:" if len(grouping.par_dos) > 1 else "Before that:")
+        lines += [_INDENT + line for step in grouping.par_dos for line in step_lines(step)]
+    return [*lines, *(_read(pipeline) if number == 0 else _results(pipeline, number))]
+
+
+def _read(pipeline: Pipeline) -> list[str]:
+    source = pipeline.source
     times = {source.event_time: " (event time)", source.arrival_time: " (arrival time)"}
     columns = series(name + times.get(name, "") for name in pipeline.input_columns())
-    lines = [f"Grouped by {series(grouping.key)}; a null there is a value like any other."]
-    lines += [f"{name}: {_computed(combiner)}." for name, combiner in grouping.combiners.items()]
-    lines.append(f"Read from {source!r}: the columns {columns}.")
-    if source.arrival_time is None:
+    everything = pipeline.groupings[0].reads() is None
+    lines = [f"Read from {source!r}: {f'every column, with {columns}' if everything else f'the columns {columns}'}."]
+    if source.event_time is INGRESS_TIME:
+        when = "the processing time of the epoch that reads it" if source.arrival_time is None else source.arrival_time
+        lines.append(f"An element happens when it arrives: its event time is {when}.")
+    elif source.arrival_time is None:
         lines.append("An element arrives at the processing time of the epoch that reads it: no column says it.")
     return lines
 
 
-def _computed(combiner: Combiner) -> str:
-    match combiner:
-        case Count(column=None):
-            return "the number of elements"
-        case Count(column=column):
-            return f"the number of values of {column}, nulls left out"
-        case Sum(column=column):
-            return f"the sum of {column}, nulls left out; of no values it is 0"
-        case Mean(column=column):
-            return f"the mean of {column}, nulls left out; of no values it is null"
-        case Min(column=column):
-            return f"the least {column}, nulls left out; of no values it is null"
-        case Max(column=column):
-            return f"the greatest {column}, nulls left out; of no values it is null"
-        case _:
-            return repr(combiner)
+def _results(pipeline: Pipeline, number: int) -> list[str]:
+    before = pipeline.groupings[number - 1]
+    lines = [f"Its elements are the results of grouping {number}, with the columns {series(before.output_columns)}."]
+    if takes_back(pipeline, number):
+        lines.append(
+            "A result that does not hold any more is taken back before the one that replaces it comes, so the last "
+            "pane is what a batch over the same input gives. A window whose elements were all taken back has no result."
+        )
+    return lines
 
 
 def where(grouping: Grouping) -> list[str]:
     """Where in event time."""
-    match grouping.window:
-        case GlobalWindows():
-            return ["In one window over all of time, which ends at the end of input."]
-        case FixedWindows(size=size):
-            kind = f"In windows of {duration_text(size)}, side by side, each with its start and without its end"
-        case other:
-            kind = f"In {other!r}"
-    return [f"{kind}: an element at {iso(_MOMENT)} belongs to {series(map(str, grouping.window.assign(_MOMENT)))}."]
+    if grouping.assigns_windows_early:
+        merged = ", which merge here, by key" if grouping.window.merges else ""
+        return [f"In the windows that elements were given before, by assign_windows(){merged}."]
+    return window_lines(grouping.window)
 
 
 def when(grouping: Grouping) -> list[str]:
     """When in processing time, with the times of one window."""
-    lines = [
-        f"At the end of an epoch an open window publishes one pane at most: {trigger_words(grouping.trigger)}.",
-        "A pane is EARLY before W_100 reaches the end of its window, the first one after is ON_TIME, others are LATE.",
-    ]
+    asked, said = moments(grouping.trigger), trigger_lines(grouping.trigger)
+    asked = asked[0].upper() + asked[1:]
+    lines = [f"{asked}: {said[0]}{'' if len(said) > 1 else '.'}", *said[1:]]
+    lines.append(
+        "A pane is EARLY before W_100 reaches the end of its window, the first one after is ON_TIME, others are LATE."
+    )
+    if signals := sorted(grouping.trigger.signals()):
+        lines.append(f"It listens to the {'signals' if len(signals) > 1 else 'signal'} {series(map(repr, signals))}.")
+    if grouping.trigger.looks_at_elements:
+        lines.append("When the input ends, triggers that wait for elements are due for whatever is left over.")
     if isinstance(grouping.window, GlobalWindows):
         never = (
             "No watermark reaches the end of the global window before the end of input: that of a batch, or of a "
             "stream that is stopped with --drain. Nor does it expire: its state stays."
         )
         return [*lines, never]
-    window, lateness = grouping.window.assign(_MOMENT)[-1], grouping.allowed_lateness
+    return [*lines, *_ends(grouping)]
+
+
+def _ends(grouping: Grouping) -> list[str]:
+    window, lateness = example(grouping.window), grouping.allowed_lateness
+    end, that = ("its end", "A window") if window is None else (iso(window.end), str(window))
+    lines = []
     marks = [mark(percentile) for percentile in sorted(grouping.trigger.percentiles())]
-    if marks:
+    if marks and window is not None:
         reach = "reach" if len(marks) > 1 else "reaches"
-        lines.append(f"For the window {window} that is when {series(marks)} {reach} {iso(window.end)}.")
-    after = f"{duration_text(lateness)} after its end" if lateness else "its end, for there is no allowed lateness"
+        lines.append(f"For the window {window}, {series(marks)} {reach} the end at {end}.")
+    if lateness and window is not None:
+        expires = f"{iso(window.end + lateness)}, {duration_text(lateness)} after its end"
+    elif lateness:
+        expires = f"its end plus {duration_text(lateness)}"
+    else:
+        expires = (
+            f"{end}, for there is no allowed lateness"
+            if window is None
+            else (f"{end}, its end, for there is no allowed lateness")
+        )
     expiry = (
-        f"{window} is complete when W_100 reaches {iso(window.end)}. It expires when W_100 reaches "
-        f"{iso(window.end + lateness)}, {after}: what it has not published by then it publishes in a closing pane, and "
-        "its state is dropped."
+        f"{that} is complete when W_100 reaches {end}. It expires when W_100 reaches {expires}: what it has not "
+        "published by then it publishes in a closing pane, and its state is dropped."
     )
     return [*lines, expiry]
 
 
-def how(pipeline: Pipeline) -> list[str]:
+def how(pipeline: Pipeline, number: int) -> list[str]:
     """How the panes of a window relate, and where they go."""
-    match pipeline.grouping.refinement:
+    grouping, is_last = pipeline.groupings[number], number == len(pipeline.groupings) - 1
+    match grouping.refinement:
         case Refinement.DISCARDING:
             relation = (
                 "Discarding: a pane holds what has come since the one before, so panes add up. One that would hold "
                 "nothing is not written."
+            )
+        case Refinement.ACCUMULATING if not is_last and not fires_once(grouping):
+            relation = (
+                "Accumulating: a pane holds everything so far. The next grouping counts what it gets, so it gets each "
+                "result that is replaced taken back first, as if this were accumulating and retracting."
             )
         case Refinement.ACCUMULATING:
             relation = (
@@ -103,10 +138,23 @@ def how(pipeline: Pipeline) -> list[str]:
                 "Accumulating and retracting: a pane holds everything so far, and a retraction of the one that it "
                 "replaces precedes it. One that equals what stands is not written."
             )
-    return [relation, f"Panes go to {pipeline.pane_log!r}; a relative path lies under the state URL."]
+            if grouping.window.merges:
+                relation += " Where windows merge, what was published of each of them is taken back."
+    if is_last:
+        return [relation, f"Panes go to {pipeline.pane_log!r}; a relative path lies under the state URL."]
+    return [relation, _handed_on(grouping, number)]
 
 
-def series(parts: Iterable[str]) -> str:
-    """``a, b and c``."""
-    *most, last = parts
-    return f"{', '.join(most)} and {last}" if most else last
+def _handed_on(grouping: Grouping, number: int) -> str:
+    match grouping.output_time:
+        case OutputTime.END_OF_WINDOW:
+            time = "the last instant of its window, one microsecond before the end"
+        case OutputTime.EARLIEST:
+            time = "that of its earliest element"
+        case OutputTime.LATEST:
+            time = "that of its latest element"
+    return (
+        f"Its results are the elements of grouping {number + 2}. The event time of each is {time} "
+        f"({grouping.output_time!r}); the watermarks of grouping {number + 2} wait for the earliest result that an "
+        "open window here can still have, so that none is late because of this grouping."
+    )
