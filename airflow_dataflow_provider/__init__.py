@@ -34,7 +34,7 @@ from airflow_dataflow_provider.model.errors import (
 )
 from airflow_dataflow_provider.model.grouping import EARLIEST, END_OF_WINDOW, LATEST, Grouping, OutputTime
 from airflow_dataflow_provider.model.modes import Boundedness, RuntimeMode
-from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo, PerElement, SparkColumns, Vectorised
+from airflow_dataflow_provider.model.par_do import ParDo, PerElement, SparkColumns, Vectorised
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.predicates import Called, Predicate, column
 from airflow_dataflow_provider.model.proofs import Risk
@@ -90,7 +90,6 @@ __all__ = [
     "AfterDelay",
     "AllOf",
     "AnyOf",
-    "AssignWindows",
     "AtBytes",
     "AtCount",
     "AtEpoch",
