@@ -1,0 +1,105 @@
+"""What the documents show as Python is Python, with names that exist; the pipelines among it can be built and run."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import airflow_dataflow_provider
+from airflow_dataflow_provider import Pipeline
+from airflow_dataflow_provider.cli.explanation import explain
+from airflow_dataflow_provider.testing.stream import TestStream
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+NAMES = {name: getattr(airflow_dataflow_provider, name) for name in airflow_dataflow_provider.__all__}
+
+
+def blocks() -> Iterator[tuple[str, str]]:
+    """Each block of Python, by its page and line."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for found in re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+            line = text[: found.start()].count("\n") + 1
+            yield f"{page.relative_to(ROOT)}:{line}", found[1]
+
+
+BLOCKS = dict(blocks())
+DEFINING = {name: code for name, code in BLOCKS.items() if re.search(r"^\w+ = \(?\s*Pipeline\(", code, re.MULTILINE)}
+
+
+def run(code: str) -> dict[str, Any]:
+    """What a block defines, where the names of the package are there."""
+    names: dict[str, Any] = {**NAMES, "__name__": "example", "__file__": str(ROOT / "dags_examples" / "example.py")}
+    exec(compile(code, "example", "exec"), names)
+    return names
+
+
+def test_there_are_examples() -> None:
+    assert len(BLOCKS) > 12
+    assert len(DEFINING) > 2
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_an_example_is_python(name: str) -> None:
+    ast.parse(textwrap.dedent(BLOCKS[name]))
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_what_an_example_imports_from_the_package_is_there(name: str) -> None:
+    for node in ast.walk(ast.parse(BLOCKS[name])):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("airflow_dataflow_provider"):
+            module = importlib.import_module(str(node.module))
+            assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
+
+
+@pytest.mark.parametrize("name", DEFINING)
+def test_a_pipeline_of_an_example_is_one_that_can_be_explained(name: str) -> None:
+    pipelines = [value for value in run(DEFINING[name]).values() if isinstance(value, Pipeline)]
+    assert pipelines
+    for pipeline in pipelines:
+        refused = {error.code for error in explain(pipeline).refusals}
+        # A function of an example stands in no module that could be named.
+        assert refused <= {"SUBMIT_PAR_DO"}
+
+
+def test_the_whole_model_of_the_readme_publishes_what_it_says() -> None:
+    (code,) = [code for name, code in DEFINING.items() if name.startswith("README") and "SessionWindows" in code]
+    (pipeline,) = [value for value in run(code).values() if isinstance(value, Pipeline)]
+
+    def view(user: str, seconds: int, at: str) -> dict[str, Any]:
+        return {"user": user, "ad": "shoes", "seconds": seconds, "seen": at}
+
+    stream = (
+        TestStream(pipeline)
+        .advance_processing_time("10:05")
+        .add(view("ann", 3, "10:00"), view("bob", 4, "10:01"))
+        .advance_watermark("11:00")
+        .add(view("ann", 9, "10:02"))
+        .end_of_input()
+    )
+    panes = stream.run()
+    standing = [pane.values["unpopular"] for pane in panes if not pane.is_retraction]
+    assert standing[0] == 2  # both looked away within five seconds
+    assert standing[-1] == 1  # but what came late says that ann did not
+    assert any(pane.is_retraction for pane in panes)
+
+
+def test_what_examples_call_is_there() -> None:
+    """Calls by a plain name in pipelines: a class that is gone, or has another name now, would show here."""
+    unknown = {
+        node.func.id
+        for code in DEFINING.values()
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    defined = {node.name for code in BLOCKS.values() for node in ast.walk(ast.parse(code)) if hasattr(node, "name")}
+    assert unknown - {*NAMES} - {*dir(builtins)} - defined - {"Path"} == set()
