@@ -84,6 +84,13 @@ class SparkColumns(ParDo):
                 todo="choose another name",
                 code="DEFINITION_PAR_DO",
             )
+        if "where" in columns:
+            raise DefinitionError(
+                "SparkColumns cannot make a column 'where'",
+                why="it would be taken for the condition, and nothing would be dropped",
+                todo='write the condition first, without a name: SparkColumns("delay > 0", ...)',
+                code="DEFINITION_PAR_DO",
+            )
         object.__setattr__(self, "where", where)
         object.__setattr__(self, "columns", tuple(columns.items()))
 

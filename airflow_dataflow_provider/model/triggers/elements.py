@@ -1,4 +1,8 @@
-"""Triggers that look at elements: counts, bytes, punctuation. They are exact for each element, in arrival order."""
+"""Triggers that look at elements: counts, bytes, punctuation. They are exact for each element, in arrival order.
+
+When the input ends they are due for whatever is left over: the elements that they wait for will not come, and a batch
+publishes all that it has read.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +48,9 @@ class AtCount(Trigger):
         """All together."""
         return sum(states)
 
-    def should_fire(self, state: int, now: Situation) -> bool:  # noqa: ARG002
-        """There are enough."""
-        return state >= self.n
+    def should_fire(self, state: int, now: Situation) -> bool:
+        """There are enough, or no more will come."""
+        return state >= self.n or now.is_left_over
 
     def on_fire(self, state: int, now: Situation) -> tuple[int, bool]:  # noqa: ARG002
         """Once is all."""
@@ -94,9 +98,9 @@ class AtBytes(Trigger):
         """All together."""
         return sum(states)
 
-    def should_fire(self, state: int, now: Situation) -> bool:  # noqa: ARG002
-        """There are enough."""
-        return state >= self.n
+    def should_fire(self, state: int, now: Situation) -> bool:
+        """There are enough, or no more will come."""
+        return state >= self.n or now.is_left_over
 
     def on_fire(self, state: int, now: Situation) -> tuple[int, bool]:  # noqa: ARG002
         """Once is all."""
@@ -155,9 +159,9 @@ class AtPunctuation(Trigger):
         """Seen by one of them is seen."""
         return any(states)
 
-    def should_fire(self, state: bool, now: Situation) -> bool:  # noqa: ARG002
-        """Seen."""
-        return state
+    def should_fire(self, state: bool, now: Situation) -> bool:
+        """Seen, or no more will come."""
+        return state or now.is_left_over
 
     def on_fire(self, state: bool, now: Situation) -> tuple[bool, bool]:  # noqa: ARG002
         """Once is all."""

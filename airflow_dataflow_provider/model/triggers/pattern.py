@@ -132,9 +132,9 @@ class AtPattern(Trigger):
             merged |= state
         return merged
 
-    def should_fire(self, state: int, now: Situation) -> bool:  # noqa: ARG002
-        """A match is complete."""
-        return bool(state & self.complete)
+    def should_fire(self, state: int, now: Situation) -> bool:
+        """A match is complete, or no more elements will come."""
+        return bool(state & self.complete) or now.is_left_over
 
     def on_fire(self, state: int, now: Situation) -> tuple[int, bool]:  # noqa: ARG002
         """Once is all; matches do not overlap."""

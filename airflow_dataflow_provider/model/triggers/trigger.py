@@ -20,7 +20,7 @@ from typing import Any
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.errors import DefinitionError
-from airflow_dataflow_provider.model.time import Micros
+from airflow_dataflow_provider.model.time import MAX_TIME, Micros
 from airflow_dataflow_provider.model.windows.window import Window
 
 TriggerState = Any
@@ -49,6 +49,11 @@ class Situation:
     def fresh(self) -> bool:
         """Whether elements have come since the last pane."""
         return self.first_arrival is not None
+
+    @property
+    def is_left_over(self) -> bool:
+        """Whether elements have come since the last pane, and the input has ended, so that none follow."""
+        return self.at_boundary and self.fresh and self.clock.watermark == MAX_TIME
 
 
 class Trigger(ABC):

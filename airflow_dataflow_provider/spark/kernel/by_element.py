@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from airflow_dataflow_provider.model.triggers import AtCount, Repeat
-from airflow_dataflow_provider.spark.kernel import folding
+from airflow_dataflow_provider.spark.kernel import folding, publishing
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, FINISHED, FRESH, INDEX, PASSED, RIGHT
 from airflow_dataflow_provider.spark.kernel.standing import FlatStanding
 from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Elements, Indices, Mask, States, Windows
@@ -189,7 +189,7 @@ def _fire(
     total: Indices = np.cumsum(published) - published
     base = np.maximum.accumulate(np.where(again, 0, total))
     rows = rows.with_columns(pl.Series(INDEX, rows[INDEX].to_numpy() + total - base, dtype=pl.Int32))
-    kernel.publish(now, rows, is_last=np.zeros(len(rows), dtype=np.bool_))
+    publishing.publish(kernel, now, rows, is_last=np.zeros(len(rows), dtype=np.bool_), in_turn=True)
     return published
 
 

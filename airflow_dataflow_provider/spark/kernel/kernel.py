@@ -327,10 +327,6 @@ class Kernel:
         nothing: Mask = np.zeros(len(rows), dtype=np.bool_)
         return (rows[ELEMENTS] == 0).to_numpy() if self.takes_back and self.retracts else nothing
 
-    def publish(self, now: Progress, rows: pl.DataFrame, *, is_last: Mask) -> pl.DataFrame:
-        """The panes of some open windows, preceded by what they take back; the rows as they are then."""
-        return publishing.publish(self, now, rows, is_last=is_last)
-
     @cached_property
     def no_panes(self) -> pl.DataFrame:
         """No panes, in the pane log's columns."""
@@ -346,6 +342,7 @@ class Kernel:
             states,
             windows,
             always=self.has_own_trigger,
+            by_element=self.by_element,
         )
 
 

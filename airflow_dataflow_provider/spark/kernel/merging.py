@@ -45,8 +45,8 @@ def take(kernel: Kernel, now: Progress, arrived: Arrived) -> None:
         codes = codes[kept]
         lifted = elements.filter(taken).select(*kernel.grouping.key, START, END, *kernel.lift())
         came.append(lifted.select(*kernel.partial_schema))
-    as_it_was = np.zeros(len(touched.sub), dtype=np.bool_)
-    merged, _ = _merge(kernel, now, (touched.sub, as_it_was, touched.codes), pl.concat(came), codes)
+    before = touched.sub, now.changed[touched.mask], touched.codes
+    merged, _ = _merge(kernel, now, before, pl.concat(came), codes)
     _put_back(kernel, now, touched, merged)
 
 
@@ -58,16 +58,15 @@ def one_by_one(kernel: Kernel, now: Progress, arrived: Arrived) -> None:
     taken = _judged(kernel, now, touched, arrived.elements, [])
     elements, codes = arrived.elements.filter(taken), touched.arrived[taken]
     whole = now.state, now.changed
-    now.state, now.changed = touched.sub, np.zeros(len(touched.sub), dtype=np.bool_)
+    now.state, now.changed = touched.sub, now.changed[touched.mask]
     key_of = touched.codes
     if len(elements):
         turn = occurrence(codes)
         for number in range(int(turn.max()) + 1):
             mine = turn == number
             windows = elements.filter(mine).select(*kernel.grouping.key, START, END).with_columns(kernel.nothing())
-            merged, rows = _merge(
-                kernel, now, (now.state, now.changed, key_of), windows.select(*kernel.partial_schema), codes[mine], fresh=False
-            )
+            windows, before = windows.select(*kernel.partial_schema), (now.state, now.changed, key_of)
+            merged, rows = _merge(kernel, now, before, windows, codes[mine], fresh=False)
             now.state, now.changed, key_of = merged
             key_of = by_element.take_into(kernel, now, elements.filter(mine), rows, beside=key_of)
     after = now.state, now.changed, key_of
@@ -157,7 +156,7 @@ def _judged(
 def _merge(
     kernel: Kernel, now: Progress, open_windows: _Open, windows: pl.DataFrame, codes: Codes, *, fresh: bool = True
 ) -> tuple[_Open, Indices]:  # fmt: skip
-    """Open windows with what arrived for their keys; and for each of the arrived, the position of what it became part of.
+    """Open windows with what arrived for their keys; and for each of the arrived, where what it became part of stands.
 
     Args:
         kernel: of the grouping.
@@ -179,7 +178,7 @@ def _merge(
     size = np.bincount(becomes, minlength=len(starts))
     # What stays by itself, as it is, is most of what there is; it is neither grouped nor sorted.
     alone = size[becomes] == 1
-    stays = alone[:old] & (sub[START].to_numpy() == starts[becomes[:old]]) & (sub[END].to_numpy() == ends[becomes[:old]])
+    stays = alone[:old] & (start[:old] == starts[becomes[:old]]) & (end[:old] == ends[becomes[:old]])
     opens = alone[old:]
     together = np.ones(len(starts), dtype=np.bool_)
     together[becomes[:old][stays]] = False
@@ -192,7 +191,10 @@ def _merge(
     frames = [sub.filter(stays), new]
     groups = np.flatnonzero(together)
     if len(groups):
-        frames.append(_joined(kernel, now, sub, windows, order, becomes, groups, starts, ends, fresh=fresh))
+        bounds = starts, ends
+        frames.append(
+            _joined(kernel, now, sub, windows, order=order, becomes=becomes, groups=groups, bounds=bounds, fresh=fresh)
+        )
     after = pl.concat([frame.select(*kernel.state_schema) for frame in frames])
     changed = np.ones(len(after), dtype=np.bool_)
     changed[: len(frames[0])] = before[stays]
@@ -207,12 +209,20 @@ def _merge(
     return (after, changed, after_codes), position[becomes[old:]]
 
 
-def _joined(  # noqa: PLR0913 - what the merge knows
-    kernel: Kernel, now: Progress, sub: pl.DataFrame, windows: pl.DataFrame, order: Indices, becomes: Indices,
-    groups: Indices, starts: Indices, ends: Indices, *, fresh: bool,
-) -> pl.DataFrame:  # fmt: skip
+def _joined(
+    kernel: Kernel,
+    now: Progress,
+    sub: pl.DataFrame,
+    windows: pl.DataFrame,
+    *,
+    order: Indices,
+    becomes: Indices,
+    groups: Indices,
+    bounds: tuple[Indices, Indices],
+    fresh: bool,
+) -> pl.DataFrame:
     """The results that are made of several windows, or whose bounds have changed."""
-    old = len(sub)
+    (starts, ends), old = bounds, len(sub)
     number = np.full(len(starts), -1)
     number[groups] = np.arange(len(groups))
     # In the order of windows: it decides in which one floating-point sums are added.
@@ -230,9 +240,16 @@ def _joined(  # noqa: PLR0913 - what the merge knows
     return _remembering(kernel, now, sub[mine], number[becomes[mine]], after, touched=touched, fresh=fresh)
 
 
-def _remembering(  # noqa: PLR0913 - what the merge knows
-    kernel: Kernel, now: Progress, sub: pl.DataFrame, becomes: Indices, after: pl.DataFrame, *, touched: Mask, fresh: bool
-) -> pl.DataFrame:  # fmt: skip
+def _remembering(
+    kernel: Kernel,
+    now: Progress,
+    sub: pl.DataFrame,
+    becomes: Indices,
+    after: pl.DataFrame,
+    *,
+    touched: Mask,
+    fresh: bool,
+) -> pl.DataFrame:
     """The results with what their open parts knew: triggers' states, watermarks, panes that stand, their number."""
     results, rows = len(after), np.arange(len(sub))
     starts, ends = after[START].to_numpy(), after[END].to_numpy()
@@ -279,8 +296,8 @@ def _remembering(  # noqa: PLR0913 - what the merge knows
 
 
 def _all_that_stands(sub: pl.DataFrame, becomes: Indices, after: pl.DataFrame) -> pl.DataFrame:
-    stood = sub.select(STANDING, START, END).with_columns(pl.Series(_AT, becomes)).filter(pl.col(STANDING).list.len() > 0)
+    stood = sub.select(STANDING, START, END).with_columns(pl.Series(_AT, becomes))
+    stood = stood.filter(pl.col(STANDING).list.len() > 0)
     listed = stood.sort(_AT, START, END).group_by(_AT, maintain_order=True).agg(pl.col(STANDING).explode())
     by_result = after.drop(STANDING).with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_AT))
     return by_result.join(listed, on=_AT, how="left", maintain_order="left").select(after.columns)
-

@@ -13,7 +13,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.windows import expired_until
 from airflow_dataflow_provider.spark.kernel.columns import END, FINISHED, INDEX, PASSED
-from airflow_dataflow_provider.spark.kernel.triggers.node import Mask
+from airflow_dataflow_provider.spark.kernel.triggers.node import Indices, Mask
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel, Progress
@@ -58,9 +58,12 @@ def at_boundary(kernel: Kernel, now: Progress) -> None:
         now.state, now.changed = state.filter(~expired), now.changed[~expired]
 
 
-def publish(kernel: Kernel, now: Progress, rows: pl.DataFrame, *, is_last: Mask) -> pl.DataFrame:
+def publish(
+    kernel: Kernel, now: Progress, rows: pl.DataFrame, *, is_last: Mask, in_turn: bool = False
+) -> pl.DataFrame:  # fmt: skip
     """The panes of some open windows, preceded by what they take back; the rows as they are then.
 
+    Where they are to come ``in_turn`` a window may be there several times: each time takes back what it said before.
     The trigger is not told here.
     """
     values = kernel.aggregates.extract(rows)
@@ -73,28 +76,25 @@ def publish(kernel: Kernel, now: Progress, rows: pl.DataFrame, *, is_last: Mask)
     else:
         silent = np.zeros(len(rows), dtype=np.bool_)
     speaks = ~silent
-    if speaks.any():
+    full = speaks & ~empty
+    panes, places = list[pl.DataFrame](), list[Indices]()
+    if kernel.retracts and speaks.any():
         loud = rows if speaks.all() else rows.filter(speaks)
-        if kernel.retracts:
-            stood, at = kernel.standing.retractions(loud)
-            if len(stood):
-                now.panes.append(kernel.panes.retractions(stood, loud[at], now.clock))
-        full = speaks & ~empty
-        if full.any():
-            everything = full.all()
-            now.panes.append(
-                kernel.panes.inserts(
-                    rows if everything else rows.filter(full),
-                    values if everything else values.filter(full),
-                    is_last[full],
-                    now.clock,
-                )
-            )
+        stood, at = kernel.standing.retractions(loud)
+        if len(stood):
+            panes.append(kernel.panes.retractions(stood, loud[at], now.clock))
+            places.append(2 * np.flatnonzero(speaks)[at])
+    if full.any():
+        said = (rows, values) if full.all() else (rows.filter(full), values.filter(full))
+        panes.append(kernel.panes.inserts(*said, is_last[full], now.clock))
+        places.append(2 * np.flatnonzero(full) + 1)
+    if in_turn and len(panes) > 1:
+        panes = [pl.concat(panes)[np.argsort(np.concatenate(places), kind="stable")]]
+    now.panes += panes
     reached = kernel.percentiles.reached(now.clock, rows[END].to_numpy())
-    published = speaks & ~empty
     after = rows.with_columns(
         kernel.not_fresh(pl.lit(value=True)),
-        pl.Series(INDEX, rows[INDEX].to_numpy() + published, dtype=pl.Int32),
+        pl.Series(INDEX, rows[INDEX].to_numpy() + full, dtype=pl.Int32),
         pl.Series(PASSED, reached, dtype=pl.UInt32),
     )
     if kernel.retracts:

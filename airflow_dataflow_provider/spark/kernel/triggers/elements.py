@@ -32,9 +32,9 @@ class ElementNode(Node):
         """What the state says."""
         raise NotImplementedError
 
-    def should_fire(self, states: States, now: Windows) -> Mask:  # noqa: ARG002
-        """Where :meth:`is_due`, at a boundary as among elements."""
-        return self.is_due(states[self.path])
+    def should_fire(self, states: States, now: Windows) -> Mask:
+        """Where :meth:`is_due`, at a boundary as among elements, and where no more elements will come."""
+        return self.is_due(states[self.path]) | now.left_over
 
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:  # noqa: ARG002
         """Start again at 0; once is all."""

@@ -54,6 +54,13 @@ class Windows:
         mask: Mask = self.first_arrival != NOT_FRESH
         return mask
 
+    @property
+    def left_over(self) -> Mask:
+        """Where something is fresh and the input has ended."""
+        if self.at_boundary and self.clock.watermark == MAX_TIME:
+            return self.fresh
+        return np.zeros(len(self), dtype=np.bool_)
+
     def __len__(self) -> int:
         return len(self.end)
 

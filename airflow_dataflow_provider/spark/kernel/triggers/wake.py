@@ -25,6 +25,7 @@ class Wake:
         next_time: the next processing time at which a trigger becomes due, or ``MAX_TIME``.
         signals: those that would be heard.
         always: a user's own trigger is asked at every boundary.
+        left_over: something has come that a trigger on elements publishes when the input ends.
     """
 
     unreached: dict[float, Micros]
@@ -32,6 +33,7 @@ class Wake:
     next_time: Micros = MAX_TIME
     signals: frozenset[str] = frozenset()
     always: bool = False
+    left_over: bool = False
 
     @classmethod
     def of(
@@ -43,6 +45,7 @@ class Wake:
         now: Windows,
         *,
         always: bool,
+        by_element: bool,
     ) -> Wake:
         """Read it off the open windows, after an epoch."""
         if not len(now):
@@ -58,6 +61,7 @@ class Wake:
             int(node.next_time(states, now).min()),
             signals if signals and now.fresh.any() else frozenset(),
             always,
+            by_element and bool(now.fresh.any()),
         )
 
     def is_due(self, clock: Clock, horizon: Micros, lateness: Micros) -> bool:
@@ -68,6 +72,7 @@ class Wake:
             or self.next_time <= clock.timers
             or bool(self.signals & clock.signals)
             or (self.always and self.first_end != _NO_WINDOW)
+            or (self.left_over and clock.watermark == MAX_TIME)
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -78,6 +83,7 @@ class Wake:
             "next_time": None if self.next_time == MAX_TIME else iso(self.next_time),
             "signals": sorted(self.signals),
             "always": self.always,
+            "left_over": self.left_over,
         }
 
     @classmethod
@@ -89,4 +95,5 @@ class Wake:
             MAX_TIME if document.get("next_time") is None else from_iso(document["next_time"]),
             frozenset(document.get("signals", ())),
             document.get("always", False),
+            document.get("left_over", False),
         )
