@@ -8,7 +8,7 @@ file or a packed blob, and planning a query over so few rows took longer than ru
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from airflow_dataflow_provider.model.clock import Clock
-    from airflow_dataflow_provider.spark.splits import Input
+    from airflow_dataflow_provider.spark.splits import Input, Listing
     from airflow_dataflow_provider.spark.stages import Stages
 
 
@@ -136,7 +136,7 @@ class EpochJob:
         self, spark: SparkSession, files: Input | None, states: list[StageState]
     ) -> tuple[list[list[Reduced]], list[StageState]]:  # fmt: skip
         """Run it on the elements of some files, or on none."""
-        with nullcontext() if files is None else self._mapped(spark, files) as mapped:
+        with nullcontext() if files is None else files.mapped(spark, self._mapped) as mapped:
             arriving: RDD[Any] | None = None if mapped is None else mapped.partitionBy(self.partitions, int)
             kept: list[RDD[Any]] = []
 
@@ -159,16 +159,14 @@ class EpochJob:
                 for rdd in kept:
                     rdd.unpersist()
 
-    def _mapped(self, spark: SparkSession, files: Input) -> AbstractContextManager[RDD[Any]]:
+    def _mapped(self, listing: Listing) -> RDD[Any]:
         map_side, steps = self.map_side, self.stages.pipeline.groupings[0].par_dos
         if not any(isinstance(step, SparkColumns) for step in steps):
-            return files.mapped(spark.sparkContext, map_side.run_task)
+            return listing.rdd.mapPartitions(map_side.run_task)
         from airflow_dataflow_provider.spark.spark_columns import through_spark  # noqa: PLC0415 - rarely needed
 
-        return nullcontext(
-            through_spark(
-                files.listing(spark), map_side.read_task, steps, self.stages.elements, map_side.hidden, map_side.send_task
-            )
+        return through_spark(
+            listing.frame, map_side.read_task, steps, self.stages.elements, map_side.hidden, map_side.send_task
         )
 
 

@@ -13,11 +13,11 @@ from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from fractions import Fraction
+from typing import TYPE_CHECKING, Self
 
-from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.progress.left_out import LeftOut, Split
-from airflow_dataflow_provider.spark.splits import MapTask, as_listed
+from airflow_dataflow_provider.spark.splits import Listing, MapStep
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -65,34 +65,22 @@ class Share:
     def enough(self) -> int:
         """The bytes of ``splits`` that are waited for; none or less where the share is read already."""
         read = self.of - sum(size for _, size in self.splits)
-        return math.ceil(self.of * self.percentile / 100) - read
+        return math.ceil(self.of * Fraction(str(self.percentile)) / 100) - read
 
     @contextmanager
-    def mapped(self, context: SparkContext, task: MapTask) -> Iterator[RDD[Shuffled]]:
+    def mapped(self, spark: SparkSession, step: MapStep) -> Iterator[RDD[Shuffled]]:
         """What the map side made of the pieces that came in first. It is forgotten when the context is left."""
-        step = max(1, -(-len(self.splits) // _MOST_PIECES))
-        pieces = [self.splits[start : start + step] for start in range(0, len(self.splits), step)]
-        mapped = [_mapped(context, piece, task) for piece in pieces]
+        length = max(1, -(-len(self.splits) // _MOST_PIECES))
+        pieces = [self.splits[start : start + length] for start in range(0, len(self.splits), length)]
+        context, kept = spark.sparkContext, list["RDD[Shuffled]"]()
         try:
-            came_in = _first(context, mapped, [sum(size for _, size in piece) for piece in pieces], self.enough)
-            yield context.union(came_in) if came_in else context.parallelize((), 1)
+            came_in = _first(spark, step, pieces, self.enough, kept)
+            # What goes on is a few tasks again: a task for each piece would cost more than its work.
+            together = context.union(came_in) if came_in else context.parallelize((), 1)
+            yield together.coalesce(context.defaultParallelism)
         finally:
-            for one in mapped:
+            for one in kept:
                 one.unpersist()
-
-    def listing(self, spark: SparkSession) -> DataFrame:
-        """Not for a share: what goes through Spark's expressions is one job, and that ends with its last file.
-
-        Raises:
-            SubmissionError: ``SUBMIT_PERCENTILE``.
-        """
-        del spark
-        raise SubmissionError(
-            "a batch percentile was given, and a step of the pipeline is of Spark's own expressions",
-            why="elements go through them in one job, which waits for its last file",
-            todo="run without a percentile, or write the step as Vectorised",
-            code="SUBMIT_PERCENTILE",
-        )
 
     def left_out(self, read: Collection[str]) -> LeftOut | None:
         """The splits that are not among the files that were read."""
@@ -101,44 +89,50 @@ class Share:
         return LeftOut(left, self.of) if left else None
 
 
-def _mapped(context: SparkContext, piece: Sequence[Split], task: MapTask) -> RDD[Shuffled]:
-    """The map side of one piece, to be kept where it is computed."""
-    from pyspark import StorageLevel  # noqa: PLC0415 - the plan of a share needs no Spark
-
-    return context.parallelize(as_listed(piece), 1).mapPartitions(task).persist(StorageLevel.MEMORY_AND_DISK)
-
-
-def _first(context: SparkContext, mapped: Sequence[RDD[Any]], sizes: Sequence[int], enough: int) -> list[RDD[Any]]:
+def _first(
+    spark: SparkSession, step: MapStep, pieces: Sequence[tuple[Split, ...]], enough: int, kept: list[RDD[Shuffled]]
+) -> list[RDD[Shuffled]]:
     """Compute pieces until they are enough, and cancel the rest.
+
+    Args:
+        spark: where.
+        step: the map side.
+        pieces: of which files.
+        enough: how many bytes.
+        kept: is given whatever is kept on the workers.
+
+    Returns:
+        What the map side made of those that came in, each kept where it was computed.
 
     Raises:
         Py4JJavaError: the first piece that failed by itself: what cannot be read is not a straggler.
     """
-    group = f"dataflow-share-{uuid.uuid4().hex[:8]}"
+    from pyspark import StorageLevel  # noqa: PLC0415 - how much is enough needs no Spark
 
-    def compute(index: int) -> int:
+    context, group = spark.sparkContext, f"dataflow-share-{uuid.uuid4().hex[:8]}"
+
+    def compute(piece: tuple[Split, ...]) -> RDD[Shuffled]:
         context.setJobGroup(group, "a piece of the input", interruptOnCancel=True)
-        mapped[index]._jrdd.count()  # noqa: SLF001 - counted by the JVM, without a worker
-        return index
+        mapped = step(Listing(spark, None, piece)).persist(StorageLevel.MEMORY_AND_DISK)
+        kept.append(mapped)
+        mapped._jrdd.count()  # noqa: SLF001 - counted by the JVM, without another worker
+        return mapped
 
     with ThreadPoolExecutor(context.defaultParallelism + _AT_HAND, "dataflow-share") as pool:
-        jobs: list[Future[int]] = [pool.submit(compute, index) for index in range(len(mapped)) if enough > 0]
+        jobs = {pool.submit(compute, piece): sum(size for _, size in piece) for piece in pieces if enough > 0}
         try:
             for job in as_completed(jobs):
-                enough -= sizes[job.result()]
+                job.result()
+                enough -= jobs[job]
                 if enough <= 0:
                     break
         finally:
             _cancel(context, group, jobs)
-    return [one for one, job in zip(mapped, jobs, strict=False) if _has_come_in(job)]
+    # Also those that ended well while they were cancelled.
+    return [job.result() for job in jobs if not job.cancelled() and job.exception() is None]
 
 
-def _has_come_in(job: Future[int]) -> bool:
-    """Also one that ended well while it was cancelled."""
-    return not job.cancelled() and job.exception() is None
-
-
-def _cancel(context: SparkContext, group: str, jobs: Sequence[Future[int]]) -> None:
+def _cancel(context: SparkContext, group: str, jobs: Collection[Future[RDD[Shuffled]]]) -> None:
     going = {job for job in jobs if not job.cancel() and not job.done()}
     while going:
         context.cancelJobGroup(group)

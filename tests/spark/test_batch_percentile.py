@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from airflow_dataflow_provider import BatchPolicies, DataError, Pipeline, RuntimeMode
+from airflow_dataflow_provider import BatchPolicies, DataError, Pipeline, RuntimeMode, SparkColumns
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.status import Status, read_status
 from airflow_dataflow_provider.progress.store import Store
@@ -122,6 +123,20 @@ def test_it_publishes_without_the_file_that_hangs_and_the_next_batch_completes_i
     assert set(panes(state)[len(early) :]["pane_timing"]) == {"ON_TIME"}
     assert kinds(state) == ["data", "end_of_input", "data", "end_of_input"]
     audited(what, state)
+
+
+def test_elements_that_go_through_spark_s_expressions_do_not_wait_either(
+    source: Path, straggler: Straggler, tmp_path: Path
+) -> None:
+    state, plain = tmp_path / "state", pipeline(source, lateness="1h")
+    step = SparkColumns("value % 2 = 0", value="value + 1")
+    what = dataclasses.replace(plain, groupings=(dataclasses.replace(plain.grouping, par_dos=(step,)),))
+    status = go(what, state, percentile=90)
+    assert status.left_out is not None
+    straggler.heal()
+    assert go(what, state).left_out is None
+    even = events(4_000).filter(pl.col("value") % 2 == 0).with_columns(pl.col("value") + 1)
+    assert as_truth(PaneLogReader(str(state)).current()).equals(truth(even))
 
 
 def test_what_is_left_out_is_read_by_whichever_run_comes_next_together_with_what_is_new(
