@@ -11,10 +11,17 @@ from typing import Any
 
 import pytest
 
-from airflow_dataflow_provider.cli import explain, plot, run, status, stop
+import airflow_dataflow_provider as package
+from airflow_dataflow_provider import Combiner, ParDo, Trigger, WindowStrategy
+from airflow_dataflow_provider.cli import explain, plot, run, signal, status, stop
+from airflow_dataflow_provider.cli.explanation import explain as explained
 from airflow_dataflow_provider.model import errors
 from airflow_dataflow_provider.model.errors import DataflowError
 from airflow_dataflow_provider.model.proofs import Risk
+from airflow_dataflow_provider.progress.status import read_status
+from airflow_dataflow_provider.progress.store import Store
+from tests.cli.explained import departures
+from tests.progress.samples import make_identity
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "airflow_dataflow_provider"
@@ -92,14 +99,54 @@ def options_of(command: Any) -> set[str]:
     return options | {str(action.metavar) for action in made._actions if not action.option_strings}
 
 
-@pytest.mark.parametrize("command", [run, status, explain, plot, stop], ids=lambda command: command.__name__)
+@pytest.mark.parametrize("command", [run, status, explain, plot, signal, stop], ids=lambda command: command.__name__)
 def test_every_option_is_documented_and_no_other(command: Any) -> None:
     name = command.__name__.rpartition(".")[2]
     text = (DOCS / "reference" / "command-line.md").read_text()
     section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
     cells = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
-    told = {option for cell in cells for option in re.findall(r"`(--[a-z-]+|[A-Z]+:[A-Z]+)", cell)}
+    told = {option for cell in cells for option in re.findall(r"`(--[a-z-]+|[A-Z]+(?::[A-Z]+)?)", cell)}
     assert told == options_of(command)
+
+
+def test_every_field_of_a_status_and_every_section_of_an_explanation_is_documented(tmp_path: Path) -> None:
+    text = (DOCS / "reference" / "command-line.md").read_text()
+    make_identity(Store.open(tmp_path))
+    fields = {*read_status(str(tmp_path)).to_json()}
+    told = text.partition("\n## status\n")[2].partition("\n## ")[0]
+    assert [name for name in fields if f"`{name}`" not in told] == []
+    told = text.partition("\n## explain\n")[2].partition("\n## ")[0]
+    sections = {section.name for section in explained(departures).sections}
+    assert [name for name in sections if f"`{name}`" not in told] == []
+
+
+@pytest.mark.parametrize(
+    ("page", "kind"),
+    [("triggers", Trigger), ("windows", WindowStrategy), ("combiners", Combiner), ("par_do", ParDo)],
+)
+def test_every_public_class_is_on_its_page(page: str, kind: type) -> None:
+    text = (DOCS / "reference" / f"{page}.md").read_text()
+    named = {name for row in re.findall(r"^\| (.+?) \|", text, re.MULTILINE) for name in re.findall(r"[A-Z]\w+", row)}
+    classes = {name for name, value in vars(package).items() if isinstance(value, type) and issubclass(value, kind)}
+    assert classes - {kind.__name__} <= named | {"ParDo"}
+
+
+def test_the_modules_and_folders_that_the_pages_name_are_there() -> None:
+    pages = [DOCS / "architecture.md", *sorted((DOCS / "decisions").glob("*.md"))]
+    paths = {
+        path
+        for page in pages
+        for path in re.findall(
+            r"`((?:model|spark|progress|tables|testing|reference|cli|tests)/[\w/.]+)`", page.read_text()
+        )
+    }
+    assert len(paths) > 30
+    assert sorted(path for path in paths if not any((root / path).exists() for root in (PACKAGE, ROOT))) == []
+
+
+def test_every_decision_is_listed() -> None:
+    text = (DOCS / "architecture.md").read_text()
+    assert [page.name for page in (DOCS / "decisions").glob("*.md") if f"(decisions/{page.name})" not in text] == []
 
 
 def test_links_between_the_documents_lead_somewhere() -> None:
