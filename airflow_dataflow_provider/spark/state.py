@@ -88,13 +88,15 @@ class Partition:
         if chain.files[: len(files)] != files:
             files, frame = (), kernel.empty_state()
         missing = chain.files[len(files) :]
-        if not missing:
-            return frame
-        parts = [frame, *(read_arrow(self.store, f"{FOLDER}/{name}").select(frame.columns) for name in missing)]
-        frame = pl.concat(parts, rechunk=True)
-        if len(missing) > 1 or len(parts[0]):
-            frame = frame.unique(subset=kernel.identity, keep="last", maintain_order=False)
-        frame = frame.filter(pl.col(END) > expired_until(horizon, kernel.grouping.allowed_lateness))
+        if missing:
+            parts = [frame, *(read_arrow(self.store, f"{FOLDER}/{name}").select(frame.columns) for name in missing)]
+            frame = pl.concat(parts, rechunk=True)
+            if len(missing) > 1 or len(parts[0]):
+                frame = frame.unique(subset=kernel.identity, keep="last", maintain_order=False)
+        # Also where no file is missing: windows may have expired, and published, in another process, without a new one.
+        expired = frame[END] <= expired_until(horizon, kernel.grouping.allowed_lateness)
+        if expired.any():
+            frame = frame.filter(~expired)
         _LIVE[self.store.url, self.stage, self.number] = (chain.files, frame)
         return frame
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -66,13 +68,14 @@ class Way:
     """How the engine runs a case: no way may show in its panes.
 
     Attributes:
-        forget: no live frame outlives its epoch, so every one is rebuilt from files.
+        processes: the worker processes that run epochs in turn. Each knows the live frames of its own epochs, and
+            catches up with what others wrote. 0: a new one for each epoch, which rebuilds every frame from files.
         combining: combine before the shuffle.
         partitions: of the state.
         tasks: map tasks an epoch.
     """
 
-    forget: bool = False
+    processes: int = 1
     combining: bool = True
     partitions: int = 2
     tasks: int = 2
@@ -82,7 +85,7 @@ def ways() -> SearchStrategy[Way]:
     """Every one; most with one partition, for each takes as long as the other."""
     return st.builds(
         Way,
-        forget=st.booleans(),
+        processes=st.integers(0, 2),
         combining=st.booleans(),
         partitions=st.sampled_from((1, 1, 3)),
         tasks=st.integers(1, 2),
@@ -97,10 +100,11 @@ def compare(pipeline: Pipeline, epochs: Iterable[Epoch], way: Way) -> None:
     """
     reference = Interpreter(pipeline)
     engine = InProcess(pipeline, combining=way.combining, partitions=way.partitions, tasks=way.tasks)
-    for epoch in epochs:
-        if way.forget:
-            state._LIVE.clear()
-        assert_panes(engine.epoch(epoch), reference.epoch(epoch))
+    live: list[dict[Any, Any]] = [{} for _ in range(way.processes)]
+    for number, epoch in enumerate(epochs):
+        mine = live[number % way.processes] if live else {}
+        with patch.object(state, "_LIVE", mine):
+            assert_panes(engine.epoch(epoch), reference.epoch(epoch))
     came, wanted = ((counts.read, counts.late, counts.expired) for counts in (engine.report, reference.counts))
     if came != wanted:
         raise AssertionError(f"the engine counts {came} elements read, late and expired, the reference {wanted}")
