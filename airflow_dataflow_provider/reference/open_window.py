@@ -20,7 +20,8 @@ class OpenWindow:
     ``finished``, ``first_arrival`` and ``passed`` are the trigger's (see :class:`Situation`), ``index`` counts the
     panes published, ``standing`` is the pane that stands for the window, with those of windows that merged into it
     since, ``elements`` counts elements less those taken back, ``earliest`` and ``latest`` are their event times.
-    ``is_new`` holds until the end of the epoch that has opened the window.
+    ``is_new`` holds until the end of the epoch that has opened the window, ``is_cut`` from when its bounds changed
+    without an element of its own until the next pane or boundary.
     """
 
     key: Key
@@ -36,6 +37,7 @@ class OpenWindow:
     earliest: Micros = MAX_TIME
     latest: Micros = MIN_TIME
     is_new: bool = True
+    is_cut: bool = False
 
     @property
     def fresh(self) -> bool:

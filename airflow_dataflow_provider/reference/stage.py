@@ -112,6 +112,8 @@ class Stage:
             states = [before[part] for part in sorted(parts & set(before))]
             if states or result == window:
                 windows[result] = self._merged(key, result, states, epoch)
+            if result != window and result not in before:
+                windows[result].is_cut = True
         state = windows[window]
         self._add(state, element, epoch)
         if self.grouping.trigger.looks_at_elements:
@@ -134,6 +136,7 @@ class Stage:
         # Where a trigger looks at clocks only, elements of an epoch have no order, nor has what each has opened a say.
         before = [part for part in parts if not part.is_new or trigger.looks_at_elements]
         merged.is_new, asked = not before, before or parts
+        merged.is_cut = any(part.is_cut for part in parts)
         merged.finished = all(part.finished for part in asked)
         # A percentile that had passed the end of a part has passed the whole only if it is beyond its end, too.
         merged.passed = frozenset(p for part in parts for p in part.passed) & self._passed(window, epoch.clock)
@@ -169,7 +172,10 @@ class Stage:
         panes: list[Pane] = []
         windows = [state for of_key in self._windows.values() for state in of_key.values()]
         for state in sorted(windows, key=OpenWindow.place):
-            state.is_new = False
+            # What was said of a window that was cut since does not hold any more, which is news like an element.
+            if state.is_cut and not state.fresh and self.grouping.refinement is not DISCARDING:
+                state.first_arrival = epoch.clock.processing_time
+            state.is_new = state.is_cut = False
             if not state.finished:
                 state.trigger = self.grouping.trigger.on_clock(state.trigger, state.situation(epoch.clock))
             panes += self._fire_if_due(state, epoch, at_boundary=True)
@@ -214,7 +220,9 @@ class Stage:
             state.standing = stands
         if self.grouping.refinement is DISCARDING:
             state.accumulators = self._nothing()
+            state.earliest, state.latest = MAX_TIME, MIN_TIME
         state.first_arrival = None
+        state.is_cut = False
         state.passed = self._passed(state.window, clock)
         return panes
 
@@ -247,9 +255,10 @@ class Stage:
         states = [state for of_key in self._windows.values() for state in of_key.values()]
         waiting: dict[float, Micros] = {}
         for percentile, mark in epoch.clock.watermarks:
-            times = [self._output_time(state) for state in states if state.fresh or mark < state.window.end]
-            if times:
-                waiting[percentile] = min(times)
+            # The next pane of a window that discards is not older than the watermark, unless it has elements already.
+            opened = [state for state in states if state.fresh or (mark < state.window.end and not self._forgets_times)]
+            if opened:
+                waiting[percentile] = min(map(self._output_time, opened))
         earliest = min([earliest_output(self.grouping, epoch.horizon), *map(self._earliest_output_time, states)])
         self._hold, clock, horizon = self._hold.after(epoch.clock, epoch.horizon, waiting=waiting, earliest=earliest)
         return Epoch(clock, map(self._element, sorted(panes, key=_order)), horizon)
@@ -262,10 +271,15 @@ class Stage:
     def _earliest_output_time(self, state: OpenWindow) -> Micros:
         """The least output time that the window can come to have."""
         window = self.grouping.window
-        if self.grouping.output_time is EARLIEST and window.merges:
+        if window.merges and (self._forgets_times or self.grouping.output_time is EARLIEST):
             # An element that joins the window, and alone would come too late, can be earlier than all that are in it.
-            return MIN_TIME if window.longest is None else state.earliest - window.longest
-        return self._output_time(state)
+            return MIN_TIME if window.longest is None else state.window.start - window.longest
+        return MAX_TIME if self._forgets_times and not state.fresh else self._output_time(state)
+
+    @property
+    def _forgets_times(self) -> bool:
+        """Whether a pane has the event time of its own elements, and not of those of panes before."""
+        return self.grouping.refinement is DISCARDING and self.grouping.output_time is not END_OF_WINDOW
 
     def _output_time(self, state: OpenWindow) -> Micros:
         policy = self.grouping.output_time

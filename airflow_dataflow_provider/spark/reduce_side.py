@@ -135,7 +135,7 @@ class ReduceSide:
                 f"{percentile!r}": iso(time)
                 for percentile, time in waiting_for(kernel, outcome.state, self.clock).items()
             }
-            answer["earliest"] = iso(earliest_output_time(kernel, outcome.state))
+            answer["earliest"] = iso(earliest_output_time(kernel, outcome.state, self.clock))
         return answer, outcome
 
     def _sorted(self, kernel: Kernel, arrived: list[pl.DataFrame]) -> Arrived | None:

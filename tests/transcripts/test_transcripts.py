@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 import pytest
 
@@ -11,25 +9,13 @@ from airflow_dataflow_provider.testing.transcript import Scene, Transcript
 from tests.spark.in_process import InProcess
 from tests.transcripts.files import NEEDS_SPARK, ON_SPARK, RUN, TRANSCRIPTS
 
-DISPUTED = {
-    "windows/own_validity_late": "a window that another one cut is not taken back while it gets no element of its own",
-    "windows/own_validity_early": "the same: an epoch that only cuts a window brings nothing new to it",
-    "groupings/output_time_discarding": "the time of a pane that discards is that of all elements of its window so far",
-}
-"""Transcripts that the reference does not give, with what is wrong there."""
 
-
-def disputed(name: str) -> Any:
-    """A test's parameter, which is expected to fail where the transcript is disputed."""
-    return pytest.param(name, marks=pytest.mark.xfail(reason=DISPUTED[name]) if name in DISPUTED else ())
-
-
-@pytest.mark.parametrize("name", [disputed(name) for name in TRANSCRIPTS if name not in NEEDS_SPARK])
+@pytest.mark.parametrize("name", [name for name in TRANSCRIPTS if name not in NEEDS_SPARK])
 def test_a_transcript_holds_on_the_reference(name: str) -> None:
     TRANSCRIPTS[name].check()
 
 
-@pytest.mark.parametrize("name", [disputed(name) for name in RUN if name not in NEEDS_SPARK])
+@pytest.mark.parametrize("name", [name for name in RUN if name not in NEEDS_SPARK])
 def test_a_transcript_holds_on_the_engine_without_spark(name: str) -> None:
     transcript = RUN[name]
     _on_the_kernel(transcript, transcript.scenes())
@@ -64,7 +50,7 @@ def engine_of(transcript: Transcript, scenes: tuple[Scene, ...]) -> InProcess:
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
     ("name", "engine"),
-    [pytest.param(name, mode, id=f"{name}-{mode}") for name, mode in ON_SPARK if name not in DISPUTED],
+    [pytest.param(name, mode, id=f"{name}-{mode}") for name, mode in ON_SPARK],
 )
 def test_a_transcript_holds_on_spark(name: str, engine: str) -> None:
     RUN[name].check(engine)

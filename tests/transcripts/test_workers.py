@@ -11,7 +11,7 @@ from airflow_dataflow_provider.model.elements import Pane
 from airflow_dataflow_provider.reference.interpreter import Epoch
 from airflow_dataflow_provider.spark import state
 from tests.transcripts.files import NEEDS_SPARK, RUN
-from tests.transcripts.test_transcripts import DISPUTED, engine_of
+from tests.transcripts.test_transcripts import engine_of
 
 Run = Callable[[Epoch], list[Pane]]
 
@@ -28,12 +28,11 @@ def taking_turns(run: Run, order: str, live: pytest.MonkeyPatch) -> Run:
     return run_elsewhere
 
 
-@pytest.mark.xfail(reason="a live frame that only expiry has changed since is taken as it is, with what has expired")
 @pytest.mark.parametrize("order", ["ab", "aab"])
 def test_transcripts_hold_whichever_worker_has_a_partition(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = []
     for name, transcript in RUN.items():
-        if name not in NEEDS_SPARK and name not in DISPUTED:
+        if name not in NEEDS_SPARK:
             engine = engine_of(transcript, transcript.scenes())
             try:
                 transcript.check_step_by_step(taking_turns(engine.epoch, order, monkeypatch))

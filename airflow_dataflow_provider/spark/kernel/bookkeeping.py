@@ -7,6 +7,7 @@ import polars as pl
 from airflow_dataflow_provider.model.grouping import EARLIEST as EARLIEST_TIME
 from airflow_dataflow_provider.model.grouping import LATEST as LATEST_TIME
 from airflow_dataflow_provider.model.grouping import Grouping
+from airflow_dataflow_provider.model.refinement import DISCARDING
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
 from airflow_dataflow_provider.model.triggers import AfterDelay, AtPeriod
 from airflow_dataflow_provider.spark.kernel.columns import (
@@ -34,6 +35,7 @@ class Bookkeeping:
 
     def __init__(self, grouping: Grouping, *, own: bool, takes_back: bool) -> None:
         self.timed = own or any(isinstance(node, AtPeriod | AfterDelay) for node in grouping.trigger.walk())
+        self._discards = grouping.refinement is DISCARDING
         self._columns: dict[str, tuple[str, pl.Expr, int]] = {}
         if self.timed:
             self._columns[FIRST_ARRIVAL] = ("min", pl.col(ARRIVAL), NOT_FRESH)
@@ -52,7 +54,17 @@ class Bookkeeping:
     @property
     def lasting(self) -> list[str]:
         """Those that speak of all elements of a window, not only of those since the last pane."""
-        return [name for name in self._columns if name != FIRST_ARRIVAL]
+        return [name for name in self._columns if name == ELEMENTS or (name != FIRST_ARRIVAL and not self._discards)]
+
+    @property
+    def forgets_times(self) -> bool:
+        """Whether a pane has the event time of its own elements, and not of those of panes before."""
+        return self._discards and bool({EARLIEST, LATEST} & self._columns.keys())
+
+    def discarded(self) -> list[pl.Expr]:
+        """The event times of no elements, where a pane takes them along."""
+        zeros = zip(self._columns, self.zeros(), strict=True)
+        return [zero for name, zero in zeros if self._discards and name in (EARLIEST, LATEST)]
 
     @property
     def types(self) -> dict[str, pl.DataType]:

@@ -224,10 +224,12 @@ def _after(
     after = after.with_columns(kernel.not_fresh(pl.lit(pl.Series(said))))
     if kernel.discards and said.any():
         mask = pl.lit(pl.Series(said))
-        zeros = zip(kernel.aggregates.names, kernel.aggregates.zeros(), strict=True)
+        zeros = [*kernel.aggregates.zeros(), *kernel.book.discarded()]
+        names = [zero.meta.output_name() for zero in zeros]
         after = after.with_columns(
-            pl.when(mask).then(zero).otherwise(pl.col(name)).alias(name) for name, zero in zeros
-        )  # fmt: skip
+            pl.when(mask).then(zero).otherwise(pl.col(name)).alias(name)
+            for name, zero in zip(names, zeros, strict=True)
+        )
     return after
 
 

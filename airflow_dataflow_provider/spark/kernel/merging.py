@@ -17,8 +17,18 @@ from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.windows import expired_until
 from airflow_dataflow_provider.spark.kernel import by_element
 from airflow_dataflow_provider.spark.kernel.codes import Codes, key_codes, occurrence, order_by
-from airflow_dataflow_provider.spark.kernel.columns import END, FINISHED, FRESH, ID, INDEX, PASSED, STANDING, START
-from airflow_dataflow_provider.spark.kernel.triggers.node import Indices, Mask
+from airflow_dataflow_provider.spark.kernel.columns import (
+    END,
+    FINISHED,
+    FIRST_ARRIVAL,
+    FRESH,
+    ID,
+    INDEX,
+    PASSED,
+    STANDING,
+    START,
+)
+from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Indices, Mask
 from airflow_dataflow_provider.spark.kernel.windows import components
 
 if TYPE_CHECKING:
@@ -290,9 +300,20 @@ def _remembering(
             merged["now"] = kernel.windows(after, now.clock)  # type: ignore[assignment]
         kernel.trigger.merge(states, rows[going], becomes[going], merged)
         after = kernel.with_states(after, merged)
+    if not (kernel.discards or touched.all()):
+        # What was said of a window that was cut since does not hold any more, which is news like an element.
+        after = after.with_columns(_fresh_from(kernel, now, pl.lit(pl.Series(~touched))))
     if kernel.retracts:
         after = _all_that_stands(sub, becomes, after)
     return after
+
+
+def _fresh_from(kernel: Kernel, now: Progress, where: pl.Expr) -> pl.Expr:
+    """The column that says what is fresh, with something fresh there, as of now where nothing was."""
+    if not kernel.book.timed:
+        return pl.col(FRESH) | where
+    arrival, moment = pl.col(FIRST_ARRIVAL), pl.lit(now.clock.processing_time, dtype=pl.Int64)
+    return pl.when(where & (arrival == NOT_FRESH)).then(moment).otherwise(arrival).alias(FIRST_ARRIVAL)
 
 
 def _all_that_stands(sub: pl.DataFrame, becomes: Indices, after: pl.DataFrame) -> pl.DataFrame:

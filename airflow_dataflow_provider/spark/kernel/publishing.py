@@ -101,5 +101,5 @@ def publish(
         # Where nothing new was said, what stands is equal, and so is its index.
         after = kernel.standing.set(after, values, timestamp, empty)
     if kernel.discards:
-        after = after.with_columns(kernel.aggregates.zeros())
+        after = after.with_columns(*kernel.aggregates.zeros(), *kernel.book.discarded())
     return after.select(rows.columns)
