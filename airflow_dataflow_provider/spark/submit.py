@@ -18,7 +18,7 @@ from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.par_do import SparkColumns
 from airflow_dataflow_provider.model.proofs import Risk, never_fires_in_a_stream, refuse
 from airflow_dataflow_provider.model.sources import Files
-from airflow_dataflow_provider.model.time import MIN_TIME, Micros, iso
+from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.windows import GlobalWindows
 from airflow_dataflow_provider.progress import identity
 from airflow_dataflow_provider.progress.log import EpochLog
@@ -147,7 +147,7 @@ def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stoppin
     pipeline = submission.pipeline
     log = EpochLog(store)
     if submission.interval is not None:
-        _check_batch_owns(store, log, submission.interval, pipeline.grouping.allowed_lateness)
+        _check_batch_owns(store, log, submission.interval, pipeline)
     spark_conf = {name: value for name, value in submission.conf.items() if name != PARTITIONS_CONF}
     schema = _await_schema(pipeline, store, mode, heart.check, stopping)
     if schema is None:
@@ -158,13 +158,15 @@ def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stoppin
     from airflow_dataflow_provider.spark.runner import Runner  # noqa: PLC0415
     from airflow_dataflow_provider.spark.session import spark_session  # noqa: PLC0415
 
+    panes = PaneWriter(store, standing.state_id, pipeline)
+    if not needs_spark(pipeline):
+        panes.open(Stages.of(pipeline, schema).last)
     carry(pipeline)
     spark = spark_session(f"dataflow-{pipeline.name}", master=submission.master, conf=spark_conf)
     context = spark.sparkContext
     ownership.heartbeat(submission.now(), application_id=context.applicationId, ui=context.uiWebUrl)
     submission.on_start(mode, spark)
     stages = Stages.of(pipeline, schema, spark)
-    panes = PaneWriter(store, standing.state_id, pipeline)
     panes.open(stages.last)
     run_ = Run(
         spark, pipeline, store, standing, ownership, log, panes, stages, mode.value, submission.run_id, submission.now,
@@ -286,12 +288,15 @@ def _await_schema(
     return schema
 
 
-def _check_batch_owns(store: Store, log: EpochLog, interval: tuple[Micros, Micros], lateness: Micros) -> None:
+def _check_batch_owns(store: Store, log: EpochLog, interval: tuple[Micros, Micros], pipeline: Pipeline) -> None:
     """The stream owns windows that have not expired, batch owns expired ones (DESIGN 8)."""
     last = log.last_record()
     if last is None or last.told is None:
         return
-    owned_until = last.told.at(100) - lateness if last.told.at(100) > MIN_TIME else MIN_TIME
+    # Windows of a grouping that comes after others expire by a watermark that is held back by theirs.
+    further = last.details.get("further")
+    horizon = from_iso(further[-1]["horizon"]) if further else last.told.at(100)
+    owned_until = horizon - pipeline.grouping.allowed_lateness if horizon > MIN_TIME else MIN_TIME
     if interval[1] > owned_until:
         raise StateError(
             f"windows that end up to {iso(interval[1])} are asked for, but the windows after {iso(owned_until)} of "
