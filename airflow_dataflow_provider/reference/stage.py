@@ -12,7 +12,7 @@ once they are in.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.combiners import Accumulator
@@ -66,8 +66,9 @@ class Stage:
         panes: list[Pane] = []
         if self.grouping.trigger.looks_at_elements and placed:
             panes += self._boundary(arriving)
-        for element, key, window in self._without_expired(placed, arriving):
-            panes += self._take(element, key, window, arriving)
+        for element, key, window, becomes in self._judged(placed):
+            if self._takes(element, becomes, arriving):
+                panes += self._take(element, key, window, arriving)
         return panes + self._boundary(epoch)
 
     def _placed(self, element: Element) -> Iterable[Placed]:
@@ -77,29 +78,36 @@ class Stage:
             return [(element, key, element.window)]
         return [(element, key, window) for window in self.grouping.window.assign(element.event_time, key, element.row)]
 
-    def _without_expired(self, placed: Sequence[Placed], epoch: Epoch) -> list[Placed]:
-        """The elements whose window still takes them.
+    def _judged(self, placed: Sequence[Placed]) -> Iterator[tuple[Element, Key, Window, Window]]:
+        """The elements, each with the window that it becomes part of, by which it is judged.
 
-        Where windows merge, an element is judged by the window that it becomes part of, all elements of the epoch taken
-        together: so the order within an epoch loses none.
+        Where windows merge, all elements of the epoch are taken together, so that their order loses none. Where the
+        trigger looks at each element, order counts, and a window may say something before it merges.
         """
-        assigned: defaultdict[Key, set[Window]] = defaultdict(set)
-        for _, key, window in placed:
-            assigned[key].add(window)
+        window = self.grouping.window
+        if self.grouping.trigger.looks_at_elements:
+            for element, key, assigned in placed:
+                merges = window.merge({*self._windows[key], assigned})
+                yield element, key, assigned, next(result for result, parts in merges if assigned in parts)
+            return
+        came: defaultdict[Key, set[Window]] = defaultdict(set)
+        for _, key, assigned in placed:
+            came[key].add(assigned)
         becomes: dict[tuple[Key, Window], Window] = {}
-        for key, windows in assigned.items():
-            for result, parts in self.grouping.window.merge({*self._windows[key], *windows}):
+        for key, windows in came.items():
+            for result, parts in window.merge({*self._windows[key], *windows}):
                 becomes |= {(key, part): result for part in parts}
-        taken: list[Placed] = []
-        for element, key, window in placed:
-            result = becomes[key, window]
-            if self._expires(result, epoch.horizon):
-                delay = element.arrival_time - element.event_time
-                self.expired.append(ExpiredElement(element, result, epoch.horizon, delay))
-            else:
-                self.late += result.end <= epoch.horizon
-                taken.append((element, key, window))
-        return taken
+        for element, key, assigned in placed:
+            yield element, key, assigned, becomes[key, assigned]
+
+    def _takes(self, element: Element, window: Window, epoch: Epoch) -> bool:
+        """Whether the window that an element becomes part of still takes it."""
+        if self._expires(window, epoch.horizon):
+            delay = element.arrival_time - element.event_time
+            self.expired.append(ExpiredElement(element, window, epoch.horizon, delay))
+            return False
+        self.late += window.end <= epoch.horizon
+        return True
 
     def _take(self, element: Element, key: Key, assigned: Window, epoch: Epoch) -> list[Pane]:
         """Add an element to its window, after that has merged with the key's others."""

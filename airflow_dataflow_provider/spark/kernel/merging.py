@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from airflow_dataflow_provider.model.time import MIN_TIME
-from airflow_dataflow_provider.model.windows import expired_until
+from airflow_dataflow_provider.model.windows import SessionWindows, expired_until
 from airflow_dataflow_provider.spark.kernel import by_element
 from airflow_dataflow_provider.spark.kernel.codes import Codes, key_codes, occurrence, order_by
 from airflow_dataflow_provider.spark.kernel.columns import (
@@ -49,7 +49,7 @@ def take(kernel: Kernel, now: Progress, arrived: Arrived) -> None:
     touched = _Touched.of(kernel, now, frames)
     codes = touched.arrived
     if elements is not None and late:
-        taken = _judged(kernel, now, touched, elements, came)
+        taken = _judged(kernel, now, (touched.sub, touched.codes), [*came, elements], codes)
         kept = np.ones(len(codes), dtype=np.bool_)
         kept[len(codes) - late :] = taken
         codes = codes[kept]
@@ -61,24 +61,35 @@ def take(kernel: Kernel, now: Progress, arrived: Arrived) -> None:
 
 
 def one_by_one(kernel: Kernel, now: Progress, arrived: Arrived) -> None:
-    """Take an epoch's elements, in arrival order within each key."""
-    if arrived.elements is None or not len(arrived.elements):
+    """Take an epoch's elements, in arrival order within each key.
+
+    Where the trigger looks at each element they are judged in that order, too, for a window may say something before it
+    merges with one that is not too late.
+    """
+    elements = arrived.elements
+    if elements is None or not len(elements):
         return
-    touched = _Touched.of(kernel, now, [arrived.elements])
-    taken = _judged(kernel, now, touched, arrived.elements, [])
-    elements, codes = arrived.elements.filter(taken), touched.arrived[taken]
+    touched = _Touched.of(kernel, now, [elements])
+    codes, key_of = touched.arrived, touched.codes
+    if not kernel.by_element:
+        taken = _judged(kernel, now, (touched.sub, key_of), [elements], codes)
+        elements, codes = elements.filter(taken), codes[taken]
     whole = now.state, now.changed
     now.state, now.changed = touched.sub, now.changed[touched.mask]
-    key_of = touched.codes
-    if len(elements):
-        turn = occurrence(codes)
-        for number in range(int(turn.max()) + 1):
-            mine = turn == number
-            windows = elements.filter(mine).select(*kernel.grouping.key, START, END).with_columns(kernel.nothing())
-            windows, before = windows.select(*kernel.partial_schema), (now.state, now.changed, key_of)
-            merged, rows = _merge(kernel, now, before, windows, codes[mine], fresh=False)
-            now.state, now.changed, key_of = merged
-            key_of = by_element.take_into(kernel, now, elements.filter(mine), rows, beside=key_of)
+    turn = occurrence(codes)
+    for number in range(int(turn.max(initial=-1)) + 1):
+        mine = turn == number
+        of_turn, its_codes = elements.filter(mine), codes[mine]
+        if kernel.by_element:
+            taken = _judged(kernel, now, (now.state, key_of), [of_turn], its_codes)
+            of_turn, its_codes = of_turn.filter(taken), its_codes[taken]
+        if not len(of_turn):
+            continue
+        windows = of_turn.select(*kernel.grouping.key, START, END).with_columns(kernel.nothing())
+        windows, before = windows.select(*kernel.partial_schema), (now.state, now.changed, key_of)
+        merged, rows = _merge(kernel, now, before, windows, its_codes, fresh=False)
+        now.state, now.changed, key_of = merged
+        key_of = by_element.take_into(kernel, now, of_turn, rows, beside=key_of)
     after = now.state, now.changed, key_of
     now.state, now.changed = whole
     _put_back(kernel, now, touched, after)
@@ -141,25 +152,28 @@ def tombstones(now: Progress, border: Micros) -> pl.DataFrame | None:
 
 
 def _judged(
-    kernel: Kernel, now: Progress, touched: _Touched, elements: pl.DataFrame, partials: list[pl.DataFrame]
+    kernel: Kernel, now: Progress, open_windows: tuple[pl.DataFrame, Codes], came: list[pl.DataFrame], arrived: Codes
 ) -> Mask:  # fmt: skip
-    """Which elements a window still takes: the one that each becomes part of, all that has arrived together."""
-    bounds = [START, END]
-    everything = pl.concat([frame.select(bounds) for frame in (*partials, elements, touched.sub)])
-    codes = np.concatenate([touched.arrived, touched.codes])
+    """Which elements, the last of what came, a window still takes: the one that each becomes part of, all together."""
+    (sub, standing), elements = open_windows, came[-1]
+    window, border = kernel.grouping.window, expired_until(now.horizon, kernel.grouping.allowed_lateness)
+    if isinstance(window, SessionWindows) and (elements[END] > max(now.horizon, border)).all():
+        return np.ones(len(elements), dtype=np.bool_)  # sessions only grow
+    everything = pl.concat([frame.select(START, END) for frame in (*came, sub)])
+    codes = np.concatenate([arrived, standing])
     start, end = everything[START].to_numpy(), everything[END].to_numpy()
     order = order_by(codes, start, end)
-    part_of, starts, ends = components(kernel.grouping.window, codes[order], start[order], end[order])
+    part_of, starts, ends = components(window, codes[order], start[order], end[order])
     becomes = np.empty(len(order), dtype=np.int64)
     becomes[order] = part_of
-    first = sum(map(len, partials))
-    mine = becomes[first : first + len(elements)]
+    mine = becomes[len(arrived) - len(elements) : len(arrived)]
     until = ends[mine]
-    expired = until <= expired_until(now.horizon, kernel.grouping.allowed_lateness)
+    expired = until <= border
     now.late += int((until <= now.horizon).sum()) - int(expired.sum())
     if expired.any():
         windows = pl.Series(START, starts[mine]), pl.Series(END, until)
-        now.expired = elements.with_columns(windows).filter(expired)
+        lost = elements.with_columns(windows).filter(expired)
+        now.expired = lost if now.expired is None else pl.concat([now.expired, lost])
     return ~expired
 
 
