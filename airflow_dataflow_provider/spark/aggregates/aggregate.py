@@ -15,11 +15,15 @@ SIGN = "_sign"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One accumulator column; ``zero`` is the accumulator of nothing."""
+    """One accumulator column; ``zero`` is the accumulator of nothing.
+
+    ``how`` is ``sum``, ``min`` or ``max`` where that alone is how accumulators are merged.
+    """
 
     name: str
     dtype: pl.DataType
     zero: Any = None
+    how: str | None = None
 
 
 class Aggregate(ABC):

@@ -23,7 +23,7 @@ class Extreme(Aggregate):
     @property
     def fields(self) -> tuple[Field, ...]:  # type: ignore[override]
         """The value."""
-        return (Field(f"{self.name}.value", self.dtype),)
+        return (Field(f"{self.name}.value", self.dtype, how="max" if self.greatest else "min"),)
 
     @property
     def _value(self) -> pl.Expr:

@@ -76,14 +76,14 @@ def counting(name: str, column: str | None, *, retracting: bool = False) -> Term
     if retracting:
         lift = pl.col(SIGN).cast(pl.Int64) * lift
         make = lift.sum()
-    return Term(Field(f"{name}.count", pl.Int64(), 0), lift, make.cast(pl.Int64))
+    return Term(Field(f"{name}.count", pl.Int64(), 0, "sum"), lift, make.cast(pl.Int64))
 
 
 def adding(name: str, column: str, dtype: pl.DataType, *, retracting: bool = False) -> Term:
     """The sum of a column's values, kept in that type."""
     wide = pl.Int128() if dtype == pl.Int64 else dtype
     value = signed(pl.col(column).cast(wide), retracting=retracting)
-    return Term(Field(f"{name}.sum", dtype, 0), value.cast(dtype).fill_null(0), value.sum().cast(dtype))
+    return Term(Field(f"{name}.sum", dtype, 0, "sum"), value.cast(dtype).fill_null(0), value.sum().cast(dtype))
 
 
 def count(name: str, column: str | None, *, retracting: bool) -> Aggregate:

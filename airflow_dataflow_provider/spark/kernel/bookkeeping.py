@@ -52,6 +52,11 @@ class Bookkeeping:
         return list(self._columns)
 
     @property
+    def folds(self) -> dict[str, tuple[str, pl.DataType]]:
+        """How each folds, and its type."""
+        return {name: (how, _INT) for name, (how, _, _) in self._columns.items()}
+
+    @property
     def lasting(self) -> list[str]:
         """Those that speak of all elements of a window, not only of those since the last pane."""
         return [name for name in self._columns if name == ELEMENTS or (name != FIRST_ARRIVAL and not self._discards)]

@@ -38,7 +38,11 @@ def _codes(column: pl.Series) -> tuple[Codes, int]:
         if many <= _FEW_BITS:
             shifted = column.cast(pl.Int64, wrap_numerical=True) - low + 1
             return shifted.fill_null(0).to_numpy(), many
-    ranks = column.cast(pl.Categorical).to_physical() + 1 if column.dtype == pl.String else column.rank("dense")
+    if column.dtype == pl.String:
+        # Categories of their own: those that everybody shares would be kept for as long as the process lives.
+        ranks = column.cast(pl.Categorical(pl.Categories.random())).to_physical() + 1
+    else:
+        ranks = column.rank("dense")
     numbers = ranks.cast(pl.Int64).fill_null(0).to_numpy()
     return numbers, int(numbers.max()) + 1
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from airflow_dataflow_provider.model.windows import SlidingWindows
+from airflow_dataflow_provider.spark.kernel import dense
 from airflow_dataflow_provider.spark.kernel.columns import END, FRESH, RIGHT, START
 from airflow_dataflow_provider.spark.kernel.windows import slide
 
@@ -32,7 +33,10 @@ def take(kernel: Kernel, now: Progress, arrived: Arrived) -> None:
     """Bring an epoch's partial accumulators into the open windows."""
     if not arrived.partials:
         return
-    partials = fold(kernel, _windowed(kernel, arrived), combined=arrived.combined)
+    windowed = _windowed(kernel, arrived)
+    if dense.take(kernel, now, windowed[0] if len(windowed) == 1 else pl.concat(windowed)):
+        return
+    partials = fold(kernel, windowed, combined=arrived.combined)
     if not len(partials):
         return
     state = now.state
@@ -68,9 +72,14 @@ def _windowed(kernel: Kernel, arrived: Arrived) -> list[pl.DataFrame]:
     slices = [frame for frame in arrived.partials if END not in frame.columns]
     windows = [frame.drop(END) for frame in arrived.partials if END in frame.columns]
     if slices:
-        whole = slices[0] if len(slices) == 1 else pl.concat(slices).group_by(kernel.by).agg(kernel.merge())
+        whole = slices[0] if len(slices) == 1 else _combined(kernel, pl.concat(slices))
         windows.append(slide(whole, window).drop(END))
     return windows
+
+
+def _combined(kernel: Kernel, partials: pl.DataFrame) -> pl.DataFrame:
+    found = dense.fold(kernel, partials)
+    return partials.group_by(kernel.by).agg(kernel.merge()) if found is None else found
 
 
 def place(kernel: Kernel, now: Progress, elements: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -31,7 +31,7 @@ from airflow_dataflow_provider.model.windows import (
 )
 from airflow_dataflow_provider.model.windows import expired_until as expired_by
 from airflow_dataflow_provider.spark.aggregates import Aggregates
-from airflow_dataflow_provider.spark.kernel import by_element, folding, merging, publishing
+from airflow_dataflow_provider.spark.kernel import by_element, dense, folding, merging, publishing
 from airflow_dataflow_provider.spark.kernel.bookkeeping import Bookkeeping
 from airflow_dataflow_provider.spark.kernel.columns import (
     ELEMENTS,
@@ -154,6 +154,8 @@ class Kernel:
         own = any(isinstance(node, OwnNode) for node in [*trigger_nodes(self.trigger)])
         self.has_own_trigger = own
         self.book = Bookkeeping(grouping, own=own, takes_back=takes_back)
+        fields = {field.name: (field.how, field.dtype) for field in self.aggregates.fields}
+        self.folds = dense.foldable({**fields, **self.book.folds})
         self.retracts = retracts(grouping, is_last=is_last)
         self.discards = grouping.refinement is DISCARDING
         self.by_element = trigger.looks_at_elements
