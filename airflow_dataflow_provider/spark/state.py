@@ -92,7 +92,7 @@ class Partition:
             parts = [frame, *(read_arrow(self.store, f"{FOLDER}/{name}").select(frame.columns) for name in missing)]
             frame = pl.concat(parts, rechunk=True)
             if len(missing) > 1 or len(parts[0]):
-                frame = frame.unique(subset=kernel.identity, keep="last", maintain_order=False)
+                frame = kernel.newest(frame)
         # Also where no file is missing: windows may have expired, and published, in another process, without a new one.
         expired = frame[END] <= expired_until(horizon, kernel.grouping.allowed_lateness)
         if expired.any():

@@ -223,6 +223,11 @@ class Kernel:
         """Two partial accumulators side by side to one."""
         return [*self.aggregates.pair(suffix), *self.book.pair(suffix)]
 
+    def newest(self, windows: pl.DataFrame) -> pl.DataFrame:
+        """The last row of each open window."""
+        found = None if self.merges else dense.newest(self, windows)
+        return windows.unique(subset=self.identity, keep="last", maintain_order=False) if found is None else found
+
     def opened(self, partials: pl.DataFrame, *, fresh: bool = True) -> pl.DataFrame:
         """State rows for windows that have just opened."""
         defaults = [
