@@ -17,6 +17,7 @@ import polars as pl
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.windows import SlidingWindows, expired_until
 from airflow_dataflow_provider.spark.hashing import partition_of
+from airflow_dataflow_provider.spark.kernel import dense
 from airflow_dataflow_provider.spark.kernel.codes import key_codes, order_by
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, EVENT, SIGN, START
 from airflow_dataflow_provider.spark.kernel.windows import assign_windows, components, slices
@@ -137,6 +138,12 @@ class Placing:
         part_of, starts, ends = components(
             kernel.grouping.window, codes[order], at[order], rows[END].to_numpy()[order]
         )  # fmt: skip
+        first = np.flatnonzero(np.diff(part_of, prepend=-1))
+        sums = dense.reduced(kernel, rows.select(*kernel.lift()), order, first)
+        if sums is not None:
+            bounds = [pl.Series(START, starts), pl.Series(END, ends)]
+            values = [pl.Series(name, column) for name, column in sums.items()]
+            return rows.select(key)[order[first]].with_columns(*bounds, *values).select(*kernel.partial_schema)
         grouped = rows[order].with_columns(pl.Series("_session", part_of).set_sorted())
         sessions = grouped.group_by("_session", maintain_order=True).agg(
             *(pl.col(name).first() for name in key), *kernel.make()

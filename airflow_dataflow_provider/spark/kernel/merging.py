@@ -162,7 +162,7 @@ def _judged(
     everything = pl.concat([frame.select(START, END) for frame in (*came, sub)])
     codes = np.concatenate([arrived, standing])
     start, end = everything[START].to_numpy(), everything[END].to_numpy()
-    order = order_by(codes, start, end)
+    order = _ordered(kernel, codes, start, end)
     part_of, starts, ends = components(window, codes[order], start[order], end[order])
     becomes = np.empty(len(order), dtype=np.int64)
     becomes[order] = part_of
@@ -175,6 +175,11 @@ def _judged(
         lost = elements.with_columns(windows).filter(expired)
         now.expired = lost if now.expired is None else pl.concat([now.expired, lost])
     return ~expired
+
+
+def _ordered(kernel: Kernel, codes: Codes, start: Indices, end: Indices) -> Codes:
+    """The order of windows; a user's own way of merging may ask for their ends, too."""
+    return order_by(codes, start) if isinstance(kernel.grouping.window, SessionWindows) else order_by(codes, start, end)
 
 
 def _merge(
@@ -195,7 +200,7 @@ def _merge(
     key = np.concatenate([sub_codes, codes])
     start = np.concatenate([sub[START].to_numpy(), windows[START].to_numpy()])
     end = np.concatenate([sub[END].to_numpy(), windows[END].to_numpy()])
-    order = order_by(key, start, end)
+    order = _ordered(kernel, key, start, end)
     part_of, starts, ends = components(kernel.grouping.window, key[order], start[order], end[order])
     becomes = np.empty(len(order), dtype=np.int64)
     becomes[order] = part_of

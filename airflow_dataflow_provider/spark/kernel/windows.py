@@ -139,12 +139,18 @@ def _sessions(key: Times, start: Times, end: Times) -> tuple[Times, Times, Times
     new_key = key[1:] != key[:-1]
     running = end
     if not (new_key | (end[1:] >= end[:-1])).all():
-        # The running maximum of the ends within a key, without a loop over keys: ends as ranks, lifted by the key.
-        order = np.argsort(end, kind="stable")
-        rank = np.empty(len(end), dtype=np.int64)
-        rank[order] = np.arange(len(end))
-        lifted = np.concatenate([np.zeros(1, np.int64), np.cumsum(new_key)]) * len(end)
-        running = end[order[np.maximum.accumulate(lifted + rank) - lifted]]
+        # The running maximum of the ends within a key, without a loop over keys: each key's ends lie above those of the
+        # key before, as times where they fit into 64 bits, and else as ranks.
+        number = np.concatenate([np.zeros(1, np.int64), np.cumsum(new_key)])
+        low = int(end.min())
+        span = int(end.max()) - low + 1
+        if (int(number[-1]) + 1) * span < 2**63:
+            running = np.maximum.accumulate(number * span + (end - low)) - number * span + low
+        else:
+            order = np.argsort(end, kind="stable")
+            rank = np.empty(len(end), dtype=np.int64)
+            rank[order] = np.arange(len(end))
+            running = end[order[np.maximum.accumulate(number * len(end) + rank) - number * len(end)]]
     begins = np.ones(len(key), dtype=np.bool_)
     begins[1:] = new_key | (start[1:] >= running[:-1])
     first = np.flatnonzero(begins)
