@@ -139,7 +139,7 @@ class Placing:
             kernel.grouping.window, codes[order], at[order], rows[END].to_numpy()[order]
         )  # fmt: skip
         first = np.flatnonzero(np.diff(part_of, prepend=-1))
-        sums = dense.reduced(kernel, rows.select(*kernel.lift()), order, first)
+        sums = dense.reduced(kernel, rows.select(*key, *kernel.lift()), order, first)
         if sums is not None:
             bounds = [pl.Series(START, starts), pl.Series(END, ends)]
             values = [pl.Series(name, column) for name, column in sums.items()]

@@ -225,7 +225,7 @@ class Kernel:
 
     def newest(self, windows: pl.DataFrame) -> pl.DataFrame:
         """The last row of each open window."""
-        found = None if self.merges else dense.newest(self, windows)
+        found = dense.newest(self, windows)
         return windows.unique(subset=self.identity, keep="last", maintain_order=False) if found is None else found
 
     def opened(self, partials: pl.DataFrame, *, fresh: bool = True) -> pl.DataFrame:

@@ -15,7 +15,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.windows import SessionWindows, expired_until
-from airflow_dataflow_provider.spark.kernel import by_element
+from airflow_dataflow_provider.spark.kernel import by_element, dense
 from airflow_dataflow_provider.spark.kernel.codes import Codes, key_codes, occurrence, order_by
 from airflow_dataflow_provider.spark.kernel.columns import (
     END,
@@ -257,11 +257,17 @@ def _joined(
     # In the order of windows: it decides in which one floating-point sums are added.
     rows = order[number[becomes[order]] >= 0]
     mine, theirs = rows[rows < old], rows[rows >= old] - old
+    group = number[becomes[rows]]
+    first = np.flatnonzero(np.diff(group, prepend=-1))
     schema = [*kernel.partial_schema]
-    parts = pl.concat([sub[mine].select(schema), windows[theirs].select(schema)])
-    group = number[becomes[np.concatenate([mine, theirs + old])]]
-    keys = [pl.col(name).first() for name in kernel.grouping.key]
-    folded = parts.with_columns(pl.Series(_AT, group)).group_by(_AT).agg(*keys, *kernel.merge()).sort(_AT)
+    parts = pl.concat([sub.select(schema), windows.select(schema)])
+    sums = dense.reduced(kernel, parts, rows, first)
+    if sums is None:
+        keys = [pl.col(name).first() for name in kernel.grouping.key]
+        numbered = parts[rows].with_columns(pl.Series(_AT, group).set_sorted())
+        folded = numbered.group_by(_AT, maintain_order=True).agg(*keys, *kernel.merge())
+    else:
+        folded = parts[rows[first]].with_columns(pl.Series(name, values) for name, values in sums.items())
     folded = folded.with_columns(pl.Series(START, starts[groups]), pl.Series(END, ends[groups]))
     after = kernel.opened(folded, fresh=fresh)
     touched = np.zeros(len(groups), dtype=np.bool_)
