@@ -1,0 +1,200 @@
+"""Numbers added up by position, where every key and window has a small number of its own.
+
+Most groupings add, count or compare plain numbers, over keys and windows that lie close together. There a table indexed
+by the number of key and window says where each row belongs, and one pass over the rows adds them up: a tenth of what
+hashing several columns to group and then to join takes. Where that does not fit, the answer is None, and
+:mod:`~airflow_dataflow_provider.spark.kernel.folding` hashes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from airflow_dataflow_provider.model.windows import FixedWindows, GlobalWindows, SlidingWindows, WindowStrategy
+from airflow_dataflow_provider.spark.kernel.codes import Codes, key_codes
+from airflow_dataflow_provider.spark.kernel.columns import FRESH, ID, START
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from airflow_dataflow_provider.spark.kernel.kernel import Kernel, Progress
+
+_FOLDS: dict[str, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
+_ROOM = 2**20
+"""Places that a table may have, beside eight a row: it is cleared for each epoch."""
+
+
+def foldable(fields: Mapping[str, tuple[str | None, pl.DataType]]) -> dict[str, str] | None:
+    """How each accumulator folds, if all are single numbers that do.
+
+    Args:
+        fields: for each accumulator column ``sum``, ``min``, ``max`` or None, and its type.
+    """
+    folds: dict[str, str] = {}
+    for name, (how, dtype) in fields.items():
+        if how is None or not (dtype == pl.Int64 or (dtype == pl.Float64 and how == "sum")):
+            return None
+        folds[name] = how
+    return folds
+
+
+def take(kernel: Kernel, now: Progress, came: pl.DataFrame) -> bool:
+    """Bring partial accumulators into the open windows; False where it cannot be done here, and nothing has been."""
+    state = now.state
+    numbered = None if kernel.folds is None else _numbers(kernel, [state, came])
+    if numbered is None:
+        return False
+    codes, places = numbered
+    count = len(state)
+    at, first = _positions(codes[:count], codes[count:], places)
+    sums = _folded(kernel, state, came, at, count + len(first))
+    if sums is None:
+        return False
+    opened = came[first]
+    if kernel.end is not None:
+        opened = opened.with_columns(kernel.end.alias("_end"))
+    columns = [pl.Series(name, values) for name, values in sums.items()]
+    if not kernel.book.timed:
+        fresh = np.concatenate([state[FRESH].to_numpy(), np.ones(len(first), dtype=np.bool_)])
+        fresh[at] = True
+        columns.append(pl.Series(FRESH, fresh))
+    now.state = pl.concat([state, kernel.opened(opened)], rechunk=True).with_columns(columns)
+    now.changed = np.concatenate([now.changed, np.ones(len(first), dtype=np.bool_)])
+    now.changed[at] = True
+    return True
+
+
+def fold(kernel: Kernel, came: pl.DataFrame) -> pl.DataFrame | None:
+    """Partial accumulators, one row a key and window."""
+    numbered = None if kernel.folds is None else _numbers(kernel, [came])
+    if numbered is None:
+        return None
+    codes, places = numbered
+    at, first = _positions(codes[:0], codes, places)
+    sums = _folded(kernel, came.clear(), came, at, len(first))
+    return None if sums is None else came[first].with_columns(pl.Series(name, values) for name, values in sums.items())
+
+
+def reduced(kernel: Kernel, lifted: pl.DataFrame, order: Codes, first: Codes) -> dict[str, np.ndarray[Any, Any]] | None:
+    """Each accumulator of runs of rows.
+
+    Args:
+        kernel: whose accumulators.
+        lifted: the rows' accumulators.
+        order: the order in which rows that belong together are beside each other.
+        first: where in that order each run begins.
+    """
+    if kernel.folds is None:
+        return None
+    sums: dict[str, np.ndarray[Any, Any]] = {}
+    for name, how in kernel.folds.items():
+        values = lifted[name]
+        if values.has_nulls() or (how == "sum" and _may_overflow(values, values)):
+            return None
+        sums[name] = _FOLDS[how].reduceat(values.to_numpy()[order], first)
+    return sums
+
+
+def newest(kernel: Kernel, windows: pl.DataFrame) -> pl.DataFrame | None:
+    """The last row of each open window."""
+    numbered = _identities(windows) if kernel.merges else _numbers(kernel, [windows])
+    if numbered is None:
+        return None
+    codes, places = numbered
+    table, row = np.empty(places, dtype=np.int64), np.arange(len(codes))
+    # Of several rows with one number the last one to be written stands.
+    table[codes] = row
+    return windows.filter(table[codes] == row)
+
+
+def _identities(windows: pl.DataFrame) -> tuple[Codes, int] | None:
+    """The numbers that windows that merge have of their own."""
+    codes = windows[ID].to_numpy()
+    if not len(codes):
+        return None
+    codes = codes - codes.min()
+    places = int(codes.max()) + 1
+    return (codes, places) if places <= 8 * len(codes) + _ROOM else None
+
+
+def _numbers(kernel: Kernel, frames: list[pl.DataFrame]) -> tuple[Codes, int] | None:
+    """A number for the key and window of each row, and a bound above all of them."""
+    step = _step(kernel.grouping.window)
+    rows = sum(map(len, frames))
+    if step is None or not rows:
+        return None
+    start = np.concatenate([frame[START].to_numpy() for frame in frames])
+    index, rest = np.divmod(start - start.min(), step)
+    if rest.any():
+        return None
+    codes = key_codes(pl.concat([frame.select(*kernel.grouping.key) for frame in frames]))
+    starts = int(index.max()) + 1
+    places = (int(codes.max()) + 1) * starts
+    return (codes * starts + index, places) if places <= 8 * rows + _ROOM else None
+
+
+def _step(window: WindowStrategy) -> int | None:
+    """What all window starts, and those of slices, are apart by a multiple of."""
+    match window:
+        case FixedWindows(shifted_by_key=False):
+            return window.size
+        case SlidingWindows():
+            return math.gcd(window.size, window.period)
+        case GlobalWindows():
+            return 1
+        case _:
+            return None
+
+
+def _positions(known: Codes, came: Codes, places: int) -> tuple[Codes, Codes]:
+    """Where each row that came belongs: behind those known, if its number is new; and a row for each new number."""
+    table = np.full(places, -1, dtype=np.int32 if len(known) + len(came) < 2**31 else np.int64)
+    table[known] = np.arange(len(known))
+    at = table[came].astype(np.int64)
+    missing = np.flatnonzero(at < 0)
+    numbers = came[missing]
+    # Of several rows with one number the last one to be written stands.
+    table[numbers] = missing
+    first = missing[table[numbers] == missing]
+    table[came[first]] = np.arange(len(known), len(known) + len(first))
+    at[missing] = table[numbers]
+    return at, first
+
+
+def _folded(
+    kernel: Kernel, state: pl.DataFrame, came: pl.DataFrame, at: Codes, count: int
+) -> dict[str, np.ndarray[Any, Any]] | None:  # fmt: skip
+    """Each accumulator column with what came, or None where there are nulls, or a sum might not fit."""
+    sums: dict[str, np.ndarray[Any, Any]] = {}
+    for name, how in (kernel.folds or {}).items():
+        before, new = state[name], came[name]
+        if before.has_nulls() or new.has_nulls() or (how == "sum" and _may_overflow(before, new)):
+            return None
+        values = np.full(count, _nothing(how), dtype=np.float64 if new.dtype == pl.Float64 else np.int64)
+        values[: len(before)] = before.to_numpy()
+        _FOLDS[how].at(values, at, new.to_numpy())
+        sums[name] = values
+    return sums
+
+
+def _nothing(how: str) -> int:
+    limits = np.iinfo(np.int64)
+    return {"sum": 0, "min": int(limits.max), "max": int(limits.min)}[how]
+
+
+def _may_overflow(before: pl.Series, new: pl.Series) -> bool:
+    """Whether some sum of these could leave 64 bits: then it is added in more, and refused where it does not fit."""
+    if new.dtype == pl.Float64 or not len(new):
+        return False
+    return _greatest(before) + len(new) * _greatest(new) > int(np.iinfo(np.int64).max)
+
+
+def _greatest(values: pl.Series) -> int:
+    if not len(values):
+        return 0
+    numbers = values.to_numpy()
+    return max(abs(int(numbers.min())), abs(int(numbers.max())))
