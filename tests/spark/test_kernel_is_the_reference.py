@@ -11,19 +11,11 @@ from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.testing.strategies import Case, cases
 from tests.spark.comparison import FAMILIES, MANY_SMALL, MOST_ELEMENTS, Way, compare, ways
 
-NOT_YET: dict[str, str] = {}
-"""Families that the engine refuses so far, and why."""
 CASES = int(os.environ.get("KERNEL_CASES", "1000"))
 """Over all families together."""
 
 
-@pytest.mark.parametrize(
-    "family",
-    [
-        pytest.param(name, marks=[pytest.mark.skip(reason=NOT_YET[name])] if name in NOT_YET else [])
-        for name in FAMILIES
-    ],
-)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_every_epoch_has_the_panes_of_the_reference(family: str) -> None:
     @settings(MANY_SMALL, max_examples=-(-CASES // len(FAMILIES)))
     @given(case=cases(FAMILIES[family], max_size=MOST_ELEMENTS, with_batches=True), way=ways())
@@ -31,10 +23,6 @@ def test_every_epoch_has_the_panes_of_the_reference(family: str) -> None:
         compare(*case, way)
 
     check()
-
-
-def test_only_families_that_there_are_are_waited_for() -> None:
-    assert NOT_YET.keys() <= FAMILIES.keys()
 
 
 @pytest.mark.parametrize("rows", [0, 3])
