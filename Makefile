@@ -34,7 +34,8 @@ format: $(READY) ## let ruff fix and format what it can
 crash: $(READY) ## kill -9 of the driver, ten times in a row
 	$(BIN)/python -m tests.crash.campaign
 
-soak: $(READY) ## 100,000 random pipelines on the engine and the reference (SOAK="--minutes 10 --seed 1")
+soak: $(READY) ## every transcript on every engine; 100,000 random pipelines (SOAK="--minutes 10 --seed 1")
+	EVERYWHERE=1 $(BIN)/python -m pytest tests/transcripts
 	$(BIN)/python -m tests.soak $(SOAK)
 
 bench: GROWS = $(if $(filter 0,$(GROWTH)),--no-growth,--growth)

@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.progress.log import EpochLog
     from airflow_dataflow_provider.progress.records import EpochRecord
 
-KEPT = ("horizon", "distinct", "chains", "further", "observed", "delays", "clock_processing_time", "state_bytes")
+KEPT = (
+    "horizon",
+    "distinct",
+    "sent",
+    "chains",
+    "further",
+    "observed",
+    "delays",
+    "clock_processing_time",
+    "state_bytes",
+)
 """What of a prepared result the next epochs need, and so stands in the commit too."""
 _SNAPSHOT_EVERY = 16
 """Epochs between two whole copies of the delay sketches in the log; between them each epoch logs its own."""
@@ -44,6 +54,7 @@ class Continuation:
         told: the curve that was published last.
         delays: of all rows so far.
         distinct: the share of distinct keys and windows among the last epoch's rows.
+        sent: how many rows the map side of the last epoch with elements has sent; None before there is one.
         left_out: the files that an earlier batch did not wait for.
     """
 
@@ -53,6 +64,7 @@ class Continuation:
         self.told = WatermarkCurve.flat(MIN_TIME, pipeline.percentiles())
         self.delays = Observation()
         self.distinct = 0.0
+        self.sent: int | None = None
         self.left_out: LeftOut | None = None
         self._last_data_at: Micros | None = None
         self._since_snapshot = 0
@@ -84,7 +96,7 @@ class Continuation:
     def _stand_at(self, record: EpochRecord) -> None:
         details = record.details
         self.states = [StageState.from_json(state) for state in (details, *details["further"])]
-        self.distinct = details["distinct"]
+        self.distinct, self.sent = details["distinct"], details.get("sent")
         self.told = record.published if record.told is None else record.told
         self.left_out = record.left_out
         if record.kind == "data":
@@ -131,10 +143,20 @@ class Continuation:
         """Whether rows are to be combined before the shuffle, as far as the last epoch tells."""
         return self.distinct <= _DISTINCT
 
+    def fits(self, rows: int, *, elements: bool) -> bool:
+        """Whether the next epoch has to do with so many rows at most, as far as the last one tells.
+
+        Args:
+            rows: open windows, and what the map side sends.
+            elements: whether the map side has anything to send.
+        """
+        sent = self.sent if elements else 0
+        return sent is not None and sent + self.open_windows <= rows
+
     @property
-    def has_open_windows(self) -> bool:
-        """Whether any grouping has a window open."""
-        return any(chain.live for state in self.states for chain in state.chains.values())
+    def open_windows(self) -> int:
+        """How many windows all groupings have open."""
+        return sum(chain.live for state in self.states for chain in state.chains.values())
 
     def is_due(self, clock: Clock, horizon: Micros) -> bool:
         """Whether an epoch without elements has anything to do."""

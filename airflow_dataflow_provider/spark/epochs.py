@@ -23,6 +23,7 @@ from airflow_dataflow_provider.progress.pane_commits import PaneCommit
 from airflow_dataflow_provider.progress.records import EpochKind, EpochPlan, EpochRecord, Prepared, RowCounts
 from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.spark.continuation import KEPT, Continuation
+from airflow_dataflow_provider.spark.driver_side import ROWS, is_plain
 from airflow_dataflow_provider.spark.frames import from_blob
 from airflow_dataflow_provider.spark.job import EpochJob, StageState
 from airflow_dataflow_provider.spark.map_side import EXPIRED_FOLDER, REJECTED_FOLDER, Report
@@ -66,6 +67,8 @@ class Run:
     script: Callable[[], WatermarkCurve] | None = None
     """Where a test says what the watermarks are, instead of the delays."""
     policies: BatchPolicies = field(default_factory=BatchPolicies)
+    driver_rows: int = ROWS
+    """Up to how many open windows and rows the driver reduces."""
 
 
 class Epochs:
@@ -76,6 +79,8 @@ class Epochs:
         last = run.log.last_record()
         self._next = 0 if last is None else last.epoch + 1
         self._before = Continuation(run.pipeline, run.identity.partitions)
+        opened = run.log.open_plan()
+        self._resumed = None if opened is None else opened.epoch
         self._signals = signals.listened_to(run.pipeline)
         self._awaits_batch = False
         # In a batch processing time stands still until the input ends.
@@ -289,7 +294,7 @@ class Epochs:
                 interval=plan.interval,
                 started_at=plan.planned_at,
                 finished_at=now,
-                details={name: details[name] for name in KEPT},
+                details={name: details[name] for name in KEPT if name in details},
                 left_out=left_out,
             )
         )
@@ -344,6 +349,7 @@ class Epochs:
             "workers": workers,
             "horizon": iso(states[0].expired_until),
             "distinct": folded / report.read if report.read else self._before.distinct,
+            "sent": folded if report.read else self._before.sent,
             "frontier": iso(delays.frontier),
             "chains": states[0].to_json()["chains"],
             "further": [each.to_json() for each in states[1:]],
@@ -358,14 +364,20 @@ class Epochs:
     ) -> tuple[list[list[Reduced]], list[StageState]]:  # fmt: skip
         """The epoch's work on Spark; none where there is nothing to do at all."""
         run = self._run
-        several = len(run.pipeline.groupings) > 1 and self._before.has_open_windows
+        several = len(run.pipeline.groupings) > 1 and self._before.open_windows > 0
         if files is None and not several and not self._before.is_due(plan.clock, horizon):
             return [], [replace(self._before.states[0], expired_until=horizon), *self._before.states[1:]]
         job = EpochJob(
             run.stages, run.identity.partitions, run.store.url, run.panes.url, plan.epoch, plan.clock, horizon,
-            self._before.combining_pays, plan.interval,
+            self._before.combining_pays, plan.interval, in_driver=self._fits_driver(plan, files),
         )  # fmt: skip
         return job.on_spark(run.spark, files, self._before.states)
+
+    def _fits_driver(self, plan: EpochPlan, files: Input | None) -> bool:
+        """Whether the driver is to reduce; not an epoch that is done again: what ended it may have been too much."""
+        if plan.interval is not None or plan.epoch == self._resumed or isinstance(files, Share):
+            return False
+        return self._before.fits(self._run.driver_rows, elements=files is not None) and is_plain(self._run.stages)
 
     def _raised(self, now: Micros) -> list[Request]:
         return signals.raised(self._run.store, self._signals, now)

@@ -16,6 +16,8 @@ from airflow_dataflow_provider.model.grouping import earliest_output
 from airflow_dataflow_provider.model.hold import Hold
 from airflow_dataflow_provider.model.par_do import SparkColumns
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
+from airflow_dataflow_provider.spark import driver_side
+from airflow_dataflow_provider.spark.driver_side import DriverSide
 from airflow_dataflow_provider.spark.map_side import MapSide
 from airflow_dataflow_provider.spark.reduce_side import ANSWER, Reduced, ReduceSide
 from airflow_dataflow_provider.spark.state import Chain
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from airflow_dataflow_provider.model.clock import Clock
+    from airflow_dataflow_provider.spark.map_side import Shuffled
     from airflow_dataflow_provider.spark.splits import Input, Listing
     from airflow_dataflow_provider.spark.stages import Stages
 
@@ -75,6 +78,7 @@ class EpochJob:
         horizon: the ordinary watermark by which windows of the first grouping expire.
         combining: combine before the shuffle.
         window_ends: an interval epoch: no state, and only windows whose end lies in ``(from, to]``.
+        in_driver: reduce in the driver, if the map side has little to send.
     """
 
     stages: Stages
@@ -86,6 +90,7 @@ class EpochJob:
     horizon: Micros
     combining: bool = True
     window_ends: tuple[Micros, Micros] | None = None
+    in_driver: bool = False
 
     @property
     def map_side(self) -> MapSide:
@@ -136,6 +141,9 @@ class EpochJob:
         self, spark: SparkSession, files: Input | None, states: list[StageState]
     ) -> tuple[list[list[Reduced]], list[StageState]]:  # fmt: skip
         """Run it on the elements of some files, or on none."""
+        driver = self._driver_side(spark, files) if self.in_driver else None
+        if driver is not None:
+            return self.advance(states, driver.run_stage)
         with nullcontext() if files is None else files.mapped(spark, self._mapped) as mapped:
             arriving: RDD[Any] | None = None if mapped is None else mapped.partitionBy(self.partitions, int)
             kept: list[RDD[Any]] = []
@@ -148,7 +156,8 @@ class EpochJob:
                 if side.is_last:
                     return source.mapPartitionsWithIndex(side.tick if tick else side.run_task).collect()
                 # It is read twice: its answers say under which clock the next grouping takes its results.
-                passed = source.mapPartitionsWithIndex(side.tick_and_pass_on if tick else side.pass_on).persist()
+                task = side.tick_and_pass_on if tick else side.run_task_and_pass_on
+                passed = source.mapPartitionsWithIndex(task).persist()
                 kept.append(passed)
                 arriving = passed.filter(_is_element).partitionBy(self.partitions, int)
                 return passed.filter(_is_answer).values().collect()
@@ -158,6 +167,18 @@ class EpochJob:
             finally:
                 for rdd in kept:
                     rdd.unpersist()
+
+    def _driver_side(self, spark: SparkSession, files: Input | None) -> DriverSide | None:
+        """The reduce side in this process, if what the map side sends is little enough for it."""
+        if files is None:
+            return DriverSide(self.partitions)
+        run_task, most = self.map_side.run_task, driver_side.MOST_BYTES
+
+        def mapped(listing: Listing) -> RDD[Shuffled]:
+            return listing.rdd.mapPartitions(lambda listed: driver_side.if_little(run_task(listed), most))
+
+        with files.mapped(spark, mapped) as found:
+            return driver_side.collected(found, self.partitions)
 
     def _mapped(self, listing: Listing) -> RDD[Any]:
         map_side, steps = self.map_side, self.stages.pipeline.groupings[0].par_dos

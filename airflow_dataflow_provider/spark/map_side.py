@@ -37,7 +37,7 @@ Shuffled = tuple[int, tuple[str, bytes]]
 """What goes through the shuffle: a state partition, and a blob of partial accumulators with the first file that it
 comes from; or, for partition 0, :data:`REPORT` and what the task saw."""
 REPORT = ""
-_CHUNK_BYTES = 128 * 2**20
+_CHUNK_BYTES = 16 * 2**20
 """Files are combined together until this many bytes of them; then what they came to is sent off."""
 
 EXPIRED_FOLDER, REJECTED_FOLDER = "expired", "rejected"

@@ -47,7 +47,8 @@ class Placing:
         kernel: the grouping's.
         partitions: the number of state partitions.
         horizon: the ordinary watermark by which elements are late or expired.
-        combining: combine before sending. Where nearly every row has a key and window of its own it does not pay.
+        combining: combine before sending. Where nearly every row has a key and window of its own it does not pay,
+            unless they can be added up by position.
         window_ends: only windows whose end lies in ``(from, to]``; None: all. Windows that merge are chosen later.
     """
 
@@ -124,6 +125,9 @@ class Placing:
 
     def _combined(self, rows: pl.DataFrame) -> pl.DataFrame:
         kernel = self.kernel
+        found = dense.combined(kernel, rows)
+        if found is not None:
+            return found
         if self.combining:
             return rows.group_by(kernel.by).agg(kernel.make())
         return rows.select(*kernel.by, *kernel.lift())

@@ -81,26 +81,36 @@ class ReduceSide:
         return self.stage == len(self.stages) - 1
 
     def run_task(self, partition: int, arrived: Iterable[Shuffled]) -> Iterator[Reduced]:
-        """One task of the last grouping: what was sent to this partition in, one answer out; also of nothing."""
-        reports, frames = _unpacked(arrived)
-        answer, outcome = self.run(partition, frames)
-        yield reports, *self._published(partition, answer, outcome)
+        """One task of the last grouping."""
+        settle()
+        yield from self.reduce(partition, arrived)
 
     def tick(self, partition: int, _: Iterable[object]) -> Iterator[Reduced]:
         """One task of an epoch without elements."""
         yield from self.run_task(partition, ())
 
+    def run_task_and_pass_on(self, partition: int, arrived: Iterable[Shuffled]) -> Iterator[tuple[int, Any]]:
+        """One task of a grouping before the last."""
+        settle()
+        yield from self.pass_on(partition, arrived)
+
+    def tick_and_pass_on(self, partition: int, _: Iterable[object]) -> Iterator[tuple[int, Any]]:
+        """One task of an epoch without elements."""
+        yield from self.run_task_and_pass_on(partition, ())
+
+    def reduce(self, partition: int, arrived: Iterable[Shuffled]) -> Iterator[Reduced]:
+        """What was sent to this partition in, one answer out; also of nothing."""
+        reports, frames = _unpacked(arrived)
+        answer, outcome = self.run(partition, frames)
+        yield reports, *self._published(partition, answer, outcome)
+
     def pass_on(self, partition: int, arrived: Iterable[Shuffled]) -> Iterator[tuple[int, Any]]:
-        """One task of a grouping before the last: its answer, and what its results are to the next one's partitions."""
+        """The answer of a grouping before the last, and what its results are to the next one's partitions."""
         reports, frames = _unpacked(arrived)
         answer, outcome = self.run(partition, frames)
         yield ANSWER, (reports, answer, None)
         for to, frame in self.results(outcome):
             yield to, (f"{partition:06d}", to_blob(frame))
-
-    def tick_and_pass_on(self, partition: int, _: Iterable[object]) -> Iterator[tuple[int, Any]]:
-        """One task of an epoch without elements."""
-        yield from self.pass_on(partition, ())
 
     def results(self, outcome: Outcome) -> Iterator[tuple[int, pl.DataFrame]]:
         """What a grouping has published, as it goes to the next one's partitions."""
@@ -168,7 +178,6 @@ class ReduceSide:
 
 
 def _unpacked(arrived: Iterable[Shuffled]) -> tuple[list[dict[str, Any]], list[pl.DataFrame]]:
-    settle()
     # Blobs arrive in any order; floating-point sums must not depend on it.
     blobs = sorted((blob for _, blob in arrived), key=itemgetter(0))
     reports = [json.loads(blob) for origin, blob in blobs if origin == REPORT]

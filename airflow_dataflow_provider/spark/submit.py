@@ -26,6 +26,7 @@ from airflow_dataflow_provider.progress.owner import Heart, Ownership
 from airflow_dataflow_provider.progress.signals import listened_to
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
+from airflow_dataflow_provider.spark.driver_side import ROWS, ROWS_CONF
 from airflow_dataflow_provider.spark.frames import schema_bytes, schema_from_bytes
 from airflow_dataflow_provider.spark.reading import Schema, check_columns, column_types, columns_of_elements
 from airflow_dataflow_provider.spark.source_files import first_file
@@ -56,7 +57,7 @@ class Submission:
         state: the URL of its state, on a file system that Spark, its workers and Airflow all reach.
         interval: for a batch, the windows whose end lies in ``(from, to]``.
         master: Spark's master; None leaves it to spark-submit, or else is ``local[*]``.
-        conf: settings for Spark, and :data:`PARTITIONS_CONF`.
+        conf: settings for Spark, :data:`PARTITIONS_CONF` and :data:`~.driver_side.ROWS_CONF`.
         run_id: names this run; by default made up.
         take_over: fence a driver that lives.
         policies: what the run does at the end of a bounded input, and before.
@@ -106,6 +107,7 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
     if schema is not None and not needs_spark(pipeline):
         Stages.of(pipeline, schema)
     partitions = _partitions(submission.conf, submission.master)
+    rows = _driver_rows(submission.conf)
     standing = identity.ensure(
         store,
         name=pipeline.name,
@@ -121,7 +123,7 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
     )
     try:
         with Heart(ownership, clock=now) as heart:
-            _run_owned(submission, mode, _Owned(store, standing, ownership, heart), stopping or threading.Event())
+            _run_owned(submission, mode, _Owned(store, standing, ownership, heart, rows), stopping or threading.Event())
     except OwnershipError as error:
         ownership.release(now(), "fenced", str(error))
         raise
@@ -140,6 +142,7 @@ class _Owned:
     standing: identity.PipelineIdentity
     ownership: Ownership
     heart: Heart
+    driver_rows: int
 
 
 def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stopping: threading.Event) -> None:
@@ -148,7 +151,7 @@ def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stoppin
     log = EpochLog(store)
     if submission.interval is not None:
         _check_batch_owns(store, log, submission.interval, pipeline)
-    spark_conf = {name: value for name, value in submission.conf.items() if name != PARTITIONS_CONF}
+    spark_conf = {name: value for name, value in submission.conf.items() if name not in (PARTITIONS_CONF, ROWS_CONF)}
     schema = _await_schema(pipeline, store, mode, heart.check, stopping)
     if schema is None:
         return
@@ -170,7 +173,7 @@ def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stoppin
     panes.open(stages.last)
     run_ = Run(
         spark, pipeline, store, standing, ownership, log, panes, stages, mode.value, submission.run_id, submission.now,
-        submission.on_epoch, policies=submission.policies,
+        submission.on_epoch, policies=submission.policies, driver_rows=owned.driver_rows,
     )  # fmt: skip
     Runner(run_, heart.check, stopping).run(mode, submission.interval)
 
@@ -229,16 +232,32 @@ def _check_store(store: Store) -> None:
 
 def _partitions(conf: Mapping[str, str], master: str | None) -> int:
     """The number of state partitions of a new state: as asked for, one a core of this machine, or eight."""
-    text = conf.get(PARTITIONS_CONF)
-    if text is None:
+    asked = _number(conf, PARTITIONS_CONF, "partitions", range(1, 2**15 + 1))
+    if asked is None:
         local = _LOCAL_MASTER.fullmatch(master or "")
         if local is None:
             return _PARTITIONS_ON_A_CLUSTER
         cores = (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
         return max(2, cores)
-    if not text.isdigit() or not 1 <= int(text) <= 2**15:
+    return asked
+
+
+def _driver_rows(conf: Mapping[str, str]) -> int:
+    """Up to how many rows the driver reduces."""
+    asked = _number(conf, ROWS_CONF, "rows", range(10**7 + 1))
+    return ROWS if asked is None else asked
+
+
+def _number(conf: Mapping[str, str], name: str, of: str, allowed: range) -> int | None:
+    """A setting of ours, or None where it is not set."""
+    text = conf.get(name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text) in allowed):
         raise SubmissionError(
-            f"--conf {PARTITIONS_CONF}={text} is not a number of partitions", todo="give 1 to 32768", code="SUBMIT_CONF"
+            f"--conf {name}={text} is not a number of {of}",
+            todo=f"give {allowed[0]} to {allowed[-1]}",
+            code="SUBMIT_CONF",
         )
     return int(text)
 

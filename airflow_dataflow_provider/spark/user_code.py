@@ -6,6 +6,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
@@ -62,10 +63,13 @@ def carry(pipeline: Pipeline) -> None:
     roots = {sys.modules[name] for name in _modules_of(pipeline) if name in sys.modules}
     folders = {folder for module in roots if (folder := _folder(module)) is not None}
     for module in [*sys.modules.values()]:
-        file = _file(module)
-        beside = file is not None and any(folder in file.parents for folder in folders)
-        if (module in roots or beside) and _is_users(module):
+        if (module in roots or _is_beside(module, folders)) and _is_users(module):
             cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+
+
+def _is_beside(module: ModuleType, folders: set[Path]) -> bool:
+    file = _file(module)
+    return file is not None and any(file.is_relative_to(folder) for folder in folders)
 
 
 def _modules_of(value: object) -> Iterator[str]:
@@ -91,8 +95,7 @@ def _is_users(module: ModuleType) -> bool:
     if module.__name__ == "__main__":
         return True
     file = _file(module)
-    installed = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    return file is not None and not any(folder in file.parents for folder in installed)
+    return file is not None and not any(folder in file.parents for folder in _installed())
 
 
 def _folder(module: ModuleType) -> Path | None:
@@ -105,4 +108,15 @@ def _folder(module: ModuleType) -> Path | None:
 
 def _file(module: ModuleType) -> Path | None:
     name = getattr(module, "__file__", None)
-    return Path(name).resolve() if isinstance(name, str) else None
+    return _resolved(name) if isinstance(name, str) else None
+
+
+@cache
+def _resolved(name: str) -> Path:
+    """There are more than a thousand modules to look at for every run, and links are slow to follow."""
+    return Path(name).resolve()
+
+
+@cache
+def _installed() -> tuple[Path, ...]:
+    return tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib"))

@@ -215,6 +215,7 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
     from airflow_dataflow_provider.progress.signals import listened_to
     from airflow_dataflow_provider.progress.store import Store
     from airflow_dataflow_provider.progress.wall import wall_clock
+    from airflow_dataflow_provider.spark.driver_side import ROWS
     from airflow_dataflow_provider.spark.epochs import Run
     from airflow_dataflow_provider.spark.pane_writer import PaneWriter
     from airflow_dataflow_provider.spark.reading import check_columns
@@ -260,6 +261,8 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
             now=lambda: stage.clock.processing_time,
             on_commit=committed,
             script=lambda: stage.clock.watermarks,
+            # So that what a test plays in several modes has been reduced by the driver, and by workers.
+            driver_rows=ROWS if mode == "micro-batch" else 0,
         )
         yield stage
 

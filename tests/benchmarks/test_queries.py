@@ -84,10 +84,7 @@ def test_hand_written_spark_gives_the_right_answer(
     assert engine.answers(query)
     events = asked(query, tmp_path)
     write_truth(query, events, tmp_path / "truth.parquet")
-    answer = engine.rehearse(query, events, tmp_path)
-    if answer is None:
-        engine.run(query, events, tmp_path)
-        answer = engine.answer(query, events, tmp_path)
+    answer = engine.rehearse(query, events, tmp_path) or engine.answer(query, events, tmp_path)
     assert answer is not None
     owed = pl.scan_parquet(tmp_path / "truth.parquet").select(pl.len()).collect().item()
     assert compare(query, engine.name, answer, tmp_path / "truth.parquet") < owed

@@ -29,6 +29,7 @@ def drive(cluster: StandaloneCluster, folder: Path, mode: str) -> subprocess.Pop
         "--state", str(folder / "state"), "--master", cluster.url, "--conf", "spark.ui.enabled=false",
         "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.executor.memory=512m", "--conf",
         "spark.executor.cores=1", "--conf", "dataflow.state.partitions=4",
+        "--conf", "dataflow.driver.rows=0",
     ]  # fmt: skip
     environment = os.environ | {"CRASH_SOURCE": str(folder / "source"), "PYSPARK_PYTHON": sys.executable}
     root = Path(__file__).parents[2]

@@ -11,11 +11,11 @@ import polars as pl
 from airflow_dataflow_provider.model.elements import Element, Pane
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.reference.interpreter import Epoch
+from airflow_dataflow_provider.spark.driver_side import DriverSide
 from airflow_dataflow_provider.spark.frames import from_blob, to_blob
 from airflow_dataflow_provider.spark.job import EpochJob, StageState
 from airflow_dataflow_provider.spark.map_side import Report
 from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, Schema
-from airflow_dataflow_provider.spark.reduce_side import ANSWER, Reduced, ReduceSide
 from airflow_dataflow_provider.spark.stages import Stages
 from airflow_dataflow_provider.testing.frames import panes_of
 
@@ -62,23 +62,7 @@ class InProcess:
             for partition, frame in job.map_side.combine(self._frame(file), self.report):
                 sent.append((partition, (f"{number:06d}", to_blob(frame))))
 
-        def run_stage(side: ReduceSide) -> list[Reduced]:
-            nonlocal sent
-            arrived, sent = sent, []
-            reduced: list[Reduced] = []
-            for partition in range(self.partitions):
-                mine = [blob for blob in arrived if blob[0] == partition]
-                if side.is_last:
-                    reduced += side.run_task(partition, mine)
-                    continue
-                for to, passed in side.pass_on(partition, mine):
-                    if to == ANSWER:
-                        reduced.append(passed)
-                    else:
-                        sent.append((to, passed))
-            return reduced
-
-        answered, self.states = job.advance(self.states, run_stage)
+        answered, self.states = job.advance(self.states, DriverSide(self.partitions, sent).run_stage)
         self.number += 1
         for reduced in answered:
             for _, answer, _ in reduced:

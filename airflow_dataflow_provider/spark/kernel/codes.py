@@ -17,13 +17,16 @@ def key_codes(keys: pl.DataFrame) -> Codes:
 
     The numbers hold for this frame only.
     """
-    codes = np.zeros(len(keys), dtype=np.int64)
+    codes: Codes | None = None
     for column in keys.iter_columns():
         found, many = _codes(column)
+        if codes is None:
+            codes = found
+            continue
         if len(codes) and int(codes.max()) * many >= 2**31:
             codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
         codes = codes * many + found
-    return codes
+    return np.zeros(len(keys), dtype=np.int64) if codes is None else codes
 
 
 def _codes(column: pl.Series) -> tuple[Codes, int]:

@@ -68,15 +68,24 @@ def take(kernel: Kernel, now: Progress, came: pl.DataFrame) -> bool:
     return True
 
 
+def combined(kernel: Kernel, rows: pl.DataFrame) -> pl.DataFrame | None:
+    """Elements with their windows, or slices, to partial accumulators, one row a key and window."""
+    return None if kernel.folds is None else fold(kernel, rows.select(*kernel.by, *kernel.lift()))
+
+
 def fold(kernel: Kernel, came: pl.DataFrame) -> pl.DataFrame | None:
-    """Partial accumulators, one row a key and window."""
+    """Partial accumulators, one row a key and window, in the order of key and start."""
     numbered = None if kernel.folds is None else _numbers(kernel, [came])
     if numbered is None:
         return None
     codes, places = numbered
-    at, first = _positions(codes[:0], codes, places)
-    sums = _folded(kernel, came.clear(), came, at, len(first))
-    return None if sums is None else came[first].with_columns(pl.Series(name, values) for name, values in sums.items())
+    row = np.full(places, -1, dtype=_narrow(len(codes)))
+    row[codes] = np.arange(len(codes), dtype=row.dtype)
+    numbers = np.flatnonzero(row >= 0)
+    sums = _folded(kernel, came.clear(), came, codes, places)
+    if sums is None:
+        return None
+    return came[row[numbers]].with_columns(pl.Series(name, values[numbers]) for name, values in sums.items())
 
 
 def reduced(kernel: Kernel, lifted: pl.DataFrame, order: Codes, first: Codes) -> dict[str, np.ndarray[Any, Any]] | None:
@@ -127,14 +136,18 @@ def _numbers(kernel: Kernel, frames: list[pl.DataFrame]) -> tuple[Codes, int] | 
     rows = sum(map(len, frames))
     if step is None or not rows:
         return None
-    start = np.concatenate([frame[START].to_numpy() for frame in frames])
+    keys_and_starts = pl.concat([frame.select(*kernel.grouping.key, START) for frame in frames])
+    start = keys_and_starts[START].to_numpy()
     index, rest = np.divmod(start - start.min(), step)
     if rest.any():
         return None
-    codes = key_codes(pl.concat([frame.select(*kernel.grouping.key) for frame in frames]))
+    codes = key_codes(keys_and_starts.drop(START))
     starts = int(index.max()) + 1
     places = (int(codes.max()) + 1) * starts
-    return (codes * starts + index, places) if places <= 8 * rows + _ROOM else None
+    if places > 8 * rows + _ROOM:
+        return None
+    index += codes * starts
+    return index, places
 
 
 def _step(window: WindowStrategy) -> int | None:
@@ -152,7 +165,7 @@ def _step(window: WindowStrategy) -> int | None:
 
 def _positions(known: Codes, came: Codes, places: int) -> tuple[Codes, Codes]:
     """Where each row that came belongs: behind those known, if its number is new; and a row for each new number."""
-    table = np.full(places, -1, dtype=np.int32 if len(known) + len(came) < 2**31 else np.int64)
+    table = np.full(places, -1, dtype=_narrow(len(known) + len(came)))
     table[known] = np.arange(len(known))
     at = table[came].astype(np.int64)
     missing = np.flatnonzero(at < 0)
@@ -163,6 +176,11 @@ def _positions(known: Codes, came: Codes, places: int) -> tuple[Codes, Codes]:
     table[came[first]] = np.arange(len(known), len(known) + len(first))
     at[missing] = table[numbers]
     return at, first
+
+
+def _narrow(rows: int) -> type[np.signedinteger[Any]]:
+    """The type in which row numbers fit: what is looked up at random should be small."""
+    return np.int32 if rows < 2**31 else np.int64
 
 
 def _folded(

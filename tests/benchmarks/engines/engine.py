@@ -37,8 +37,13 @@ class Engine(ABC):
         """Before everything else, as long as it takes: find the best settings; what to tell of them."""
         return ""
 
-    def rehearse(self, query: Query, events: Events, folder: Path) -> Answer | None:  # noqa: ARG002
-        """Before the timed runs: what they will compute, where they cannot show it themselves."""
+    def rehearse(self, query: Query, events: Events, folder: Path) -> Answer | None:
+        """Before the timed runs all of it once, so that everybody is as warm as the others.
+
+        Returns:
+            What they will compute, where they cannot show it themselves.
+        """
+        self.run(query, events, folder)
         return None
 
     @abstractmethod

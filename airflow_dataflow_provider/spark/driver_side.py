@@ -1,0 +1,90 @@
+"""The driver side: an epoch with little to do is reduced in the driver, without a shuffle and a second round of tasks.
+
+With few keys a reduce task works for some milliseconds, and Spark takes several times as long to start it. Whether an
+epoch is small shows before it runs, by the windows that are open and by what the epoch before has sent; and once more
+while it runs: map tasks that have more to send than expected say so, and send nothing. Then the epoch runs on the
+workers after all. What the user has written never runs here, nor does anything but adding up plain numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from airflow_dataflow_provider.model.par_do import SparkColumns
+from airflow_dataflow_provider.spark.reduce_side import ANSWER, Reduced, ReduceSide
+
+if TYPE_CHECKING:
+    from pyspark import RDD
+
+    from airflow_dataflow_provider.spark.map_side import Shuffled
+    from airflow_dataflow_provider.spark.stages import Stages
+
+ROWS_CONF = "dataflow.driver.rows"
+"""Among ``--conf``: up to how many open windows, and rows sent, epochs are reduced in the driver; 0: never."""
+ROWS = 20_000
+MOST_BYTES = 2 * 2**20
+"""What one map task may send to the driver."""
+_MOST_TASKS = 16
+_TOO_MUCH = -1
+"""The partition to which a map task sends that it has more."""
+
+
+def is_plain(stages: Stages) -> bool:
+    """Whether the groupings of a pipeline only add up plain numbers, by triggers and windows of ours."""
+    first, *later = stages.pipeline.groupings
+    if any(isinstance(step, SparkColumns) for step in first.par_dos) or any(grouping.par_dos for grouping in later):
+        return False
+    kernels = [stages.kernel(number) for number in range(len(stages))]
+    return all(
+        kernel.folds is not None and not (kernel.takes_elements or kernel.has_own_trigger) for kernel in kernels
+    )  # fmt: skip
+
+
+def if_little(sent: Iterable[Shuffled], most: int) -> Iterator[Shuffled]:
+    """What a map task sends, if it is no more than so many bytes; else only that it is more."""
+    kept, size = list["Shuffled"](), 0
+    for partition, (origin, blob) in sent:
+        kept.append((partition, (origin, blob)))
+        size += len(blob)
+        if size > most:
+            yield _TOO_MUCH, ("", b"")
+            return
+    yield from kept
+
+
+def collected(mapped: RDD[Shuffled], partitions: int) -> DriverSide | None:
+    """What all map tasks send, by state partition; None if that is too much."""
+    if mapped.getNumPartitions() > _MOST_TASKS:
+        return None
+    sent = mapped.collect()
+    return None if any(partition == _TOO_MUCH for partition, _ in sent) else DriverSide(partitions, sent)
+
+
+class DriverSide:
+    """One epoch's reduce side, one partition after the other in this process.
+
+    Args:
+        partitions: the number of state partitions.
+        sent: what the map side has sent.
+    """
+
+    def __init__(self, partitions: int, sent: Iterable[Shuffled] = ()) -> None:
+        self._partitions = partitions
+        self._sent: list[tuple[int, Any]] = list(sent)
+
+    def run_stage(self, side: ReduceSide) -> list[Reduced]:
+        """Run one grouping on what was sent to its partitions; what it sends itself is for the next one."""
+        sent, self._sent = self._sent, []
+        reduced: list[Reduced] = []
+        for partition in range(self._partitions):
+            mine = [blob for blob in sent if blob[0] == partition]
+            if side.is_last:
+                reduced += side.reduce(partition, mine)
+                continue
+            for to, passed in side.pass_on(partition, mine):
+                if to == ANSWER:
+                    reduced.append(passed)
+                else:
+                    self._sent.append((to, passed))
+        return reduced

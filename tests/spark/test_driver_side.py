@@ -1,0 +1,132 @@
+"""Small epochs are reduced in the driver, larger ones on the workers, and nobody sees it in what is published."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from airflow_dataflow_provider import (
+    AtCount,
+    AtWatermark,
+    Collect,
+    Count,
+    Files,
+    FixedWindows,
+    PerElement,
+    Pipeline,
+    Repeat,
+    SessionWindows,
+    Sum,
+)
+from airflow_dataflow_provider.model.combiners import Combiner
+from airflow_dataflow_provider.model.modes import RuntimeMode
+from airflow_dataflow_provider.model.par_do import ParDo, Row
+from airflow_dataflow_provider.model.triggers import Trigger
+from airflow_dataflow_provider.model.windows import WindowStrategy
+from airflow_dataflow_provider.progress.log import EpochLog
+from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.spark import driver_side
+from airflow_dataflow_provider.spark.driver_side import ROWS_CONF, if_little, is_plain
+from airflow_dataflow_provider.spark.stages import Stages
+from airflow_dataflow_provider.spark.submit import Submission, run
+from airflow_dataflow_provider.tables.pane_log import PaneLogReader
+from airflow_dataflow_provider.testing.audit import panes_of_reference
+from airflow_dataflow_provider.testing.frames import panes_of
+from airflow_dataflow_provider.testing.panes import assert_panes
+from tests.spark.events import as_truth, events, pipeline, truth, write_files
+
+HERE = f"{socket.gethostname()}:{os.getpid()}"
+
+
+def where(state: Path) -> list[bool]:
+    """For each epoch whose partitions had something to do, whether they had it in this process."""
+    log = EpochLog(Store.open(str(state)))
+    found = []
+    for record in log.records():
+        prepared = log.prepared(record.epoch)
+        assert prepared is not None
+        workers = set(prepared.details["workers"].values())
+        if workers:
+            assert workers == {HERE} or HERE not in workers
+            found.append(workers == {HERE})
+    return found
+
+
+def go(what: Pipeline, state: Path, mode: RuntimeMode = RuntimeMode.MICRO_BATCH, **conf: str) -> None:
+    run(Submission(what, mode, str(state), conf={"dataflow.state.partitions": "3", **conf}))
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_epochs_go_from_workers_to_the_driver_and_back_on_one_state(tmp_path: Path) -> None:
+    source, state, frame = tmp_path / "source", tmp_path / "state", events(4_000)
+    what = pipeline(source, lateness="1h", max_files_per_epoch=1)
+    write_files(source, frame[:2_000], files=2)
+    go(what, state)
+    assert where(state)[:2] == [False, True], "before the first epoch nobody knows how much it sends"
+    write_files(source, frame[2_000:3_000], files=1, first=2)
+    go(what, state, **{ROWS_CONF: "0"})
+    moved = where(state)
+    assert not moved[-1]
+    write_files(source, frame[3_000:], files=1, first=3)
+    go(what, state, RuntimeMode.BATCH)
+    assert where(state)[len(moved) :] == [True, True]
+    assert as_truth(PaneLogReader(str(state)).current()).equals(truth(frame))
+    assert_panes(panes_of(PaneLogReader(str(state)).panes(), what.grouping), panes_of_reference(str(state), what))
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_what_is_more_than_expected_goes_to_the_workers_after_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, state, frame = tmp_path / "source", tmp_path / "state", events(3_000)
+    write_files(source, frame, files=3)
+    monkeypatch.setattr(driver_side, "MOST_BYTES", 1_000)
+    what = pipeline(source, max_files_per_epoch=1)
+    go(what, state)
+    assert where(state)[:3] == [False, False, False]
+    go(what, state, RuntimeMode.BATCH)
+    assert as_truth(PaneLogReader(str(state)).current()).equals(truth(frame))
+
+
+def test_a_map_task_sends_all_or_that_it_is_too_much() -> None:
+    sent = [(0, ("a", b"12345")), (1, ("a", b"12345"))]
+    assert list(if_little(iter(sent), 10)) == sent
+    assert list(if_little(iter(sent), 9)) == [(-1, ("", b""))]
+    assert list(if_little(iter(()), 0)) == []
+
+
+def twice(row: Row) -> list[Row]:
+    return [row, row]
+
+
+def grouped(window: WindowStrategy, trigger: Trigger, combiner: Combiner, *steps: ParDo) -> Pipeline:
+    what = Pipeline("plain", Files("x/*.parquet", event_time="happened", arrival_time="arrived"))
+    for step in steps:
+        what = what.par_do(step)
+    return what.group_by_key_and_window(key="key", window=window, trigger=trigger).combine(answer=combiner)
+
+
+MINUTES, ON_TIME = FixedWindows("1m"), AtWatermark()
+DOUBLED = PerElement(twice, makes={"key": str, "value": int})
+
+
+@pytest.mark.parametrize(
+    ("what", "plain"),
+    [
+        (grouped(MINUTES, ON_TIME, Sum("value")), True),
+        (grouped(SessionWindows("10m"), ON_TIME, Count()), True),
+        (grouped(MINUTES, ON_TIME, Count(), DOUBLED), True),
+        (grouped(MINUTES, ON_TIME, Collect("value")), False),
+        (grouped(MINUTES, Repeat(AtCount(3)), Count()), False),
+    ],
+)
+def test_only_plain_numbers_are_added_up_in_the_driver(what: Pipeline, plain: bool) -> None:
+    moment = pl.Datetime("us", "UTC")
+    schema = {"key": pl.String(), "value": pl.Int64(), "happened": moment, "arrived": moment}
+    assert is_plain(Stages.of(what, schema)) is plain
