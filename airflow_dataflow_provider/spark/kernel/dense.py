@@ -138,8 +138,10 @@ def _numbers(kernel: Kernel, frames: list[pl.DataFrame]) -> tuple[Codes, int] | 
         return None
     keys_and_starts = pl.concat([frame.select(*kernel.grouping.key, START) for frame in frames])
     start = keys_and_starts[START].to_numpy()
-    index, rest = np.divmod(start - start.min(), step)
-    if rest.any():
+    # Dividing by one number alone, numpy uses the processor's vectors; it does not for a remainder.
+    since = start - start.min()
+    index = since // step
+    if (index * step != since).any():
         return None
     codes = key_codes(keys_and_starts.drop(START))
     starts = int(index.max()) + 1
