@@ -125,9 +125,11 @@ class Placing:
 
     def _combined(self, rows: pl.DataFrame) -> pl.DataFrame:
         kernel = self.kernel
-        found = dense.combined(kernel, rows)
-        if found is not None:
-            return found
+        if kernel.folds is not None:
+            lifted = rows.select(*kernel.by, *kernel.lift())
+            found = dense.fold(kernel, lifted, sparse=self.combining)
+            if found is not None or not self.combining:
+                return lifted if found is None else found
         if self.combining:
             return rows.group_by(kernel.by).agg(kernel.make())
         return rows.select(*kernel.by, *kernel.lift())

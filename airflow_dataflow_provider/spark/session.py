@@ -19,8 +19,8 @@ _KEEP_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(32 * 2**20),
     "MALLOC_TRIM_THRESHOLD_": str(256 * 2**20),
 }
-"""For the workers' allocators, that of polars and the C library's: what one epoch frees is given to the next. Asking the
-system for it again, page by page, took a third of a map task."""
+"""For the workers' allocators, that of polars and the C library's: what one epoch frees is given to the next. Asking
+the system for it again, page by page, took a third of a map task."""
 
 _DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",

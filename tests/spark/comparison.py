@@ -14,6 +14,7 @@ from hypothesis.strategies import SearchStrategy
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
 from airflow_dataflow_provider.spark import state
+from airflow_dataflow_provider.spark.kernel import dense
 from airflow_dataflow_provider.testing.panes import assert_panes
 from airflow_dataflow_provider.testing.strategies import (
     TRIGGER_FAMILIES,
@@ -73,12 +74,14 @@ class Way:
         combining: combine before the shuffle.
         partitions: of the state.
         tasks: map tasks an epoch.
+        room: places that a table of keys and windows may have, beside eight a row; without any, rows are sorted.
     """
 
     processes: int = 1
     combining: bool = True
     partitions: int = 2
     tasks: int = 2
+    room: int = 2**20
 
 
 def ways() -> SearchStrategy[Way]:
@@ -89,6 +92,7 @@ def ways() -> SearchStrategy[Way]:
         combining=st.booleans(),
         partitions=st.sampled_from((1, 1, 3)),
         tasks=st.integers(1, 2),
+        room=st.sampled_from((2**20, -(2**20))),
     )
 
 
@@ -103,7 +107,7 @@ def compare(pipeline: Pipeline, epochs: Iterable[Epoch], way: Way) -> None:
     live: list[dict[Any, Any]] = [{} for _ in range(way.processes)]
     for number, epoch in enumerate(epochs):
         mine = live[number % way.processes] if live else {}
-        with patch.object(state, "_LIVE", mine):
+        with patch.object(state, "_LIVE", mine), patch.object(dense, "_ROOM", way.room):
             assert_panes(engine.epoch(epoch), reference.epoch(epoch))
     came, wanted = ((counts.read, counts.late, counts.expired) for counts in (engine.report, reference.counts))
     if came != wanted:

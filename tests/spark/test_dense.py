@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -12,10 +15,13 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from airflow_dataflow_provider import Count, Files, FixedWindows, Max, Mean, Min, Pipeline, SessionWindows, Sum
+from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.time import MIN_TIME
+from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
 from airflow_dataflow_provider.spark.kernel import dense
 from airflow_dataflow_provider.spark.kernel.codes import key_codes, occurrence, order_by
 from airflow_dataflow_provider.spark.kernel.columns import START
-from airflow_dataflow_provider.spark.kernel.kernel import Kernel
+from airflow_dataflow_provider.spark.kernel.kernel import Arrived, Kernel
 from airflow_dataflow_provider.spark.kernel.windows import components
 
 MINUTE = 60_000_000
@@ -41,18 +47,41 @@ def partials(rows: list[tuple[int, int, int]]) -> pl.DataFrame:
 ROWS = st.lists(st.tuples(st.integers(-3, 3), st.integers(-2, 5), st.integers(-1000, 1000)), min_size=1)
 
 
-@given(ROWS)
-def test_what_is_added_up_by_position_is_what_is_grouped(rows: list[tuple[int, int, int]]) -> None:
-    found = dense.fold(ADDING, partials(rows))
+@contextmanager
+def fitting(fits: bool) -> Iterator[None]:
+    """By a table, or by sorting as where a table would be too large."""
+    with mock.patch.object(dense, "_fits", return_value=fits):
+        yield
+
+
+@given(ROWS, st.booleans())
+def test_what_is_added_up_by_position_is_what_is_grouped(rows: list[tuple[int, int, int]], fits: bool) -> None:
+    with fitting(fits):
+        found = dense.fold(ADDING, partials(rows))
     assert found is not None
     wanted = partials(rows).group_by(ADDING.by).agg(ADDING.merge())
-    assert_frame_equal(found, wanted, check_row_order=False)
+    assert_frame_equal(found, wanted.sort(ADDING.by))
 
 
-@given(ROWS)
-def test_the_newest_row_of_each_window_stays(rows: list[tuple[int, int, int]]) -> None:
+@given(ROWS, ROWS, st.booleans())
+def test_what_comes_is_added_to_the_open_windows(
+    before: list[tuple[int, int, int]], rows: list[tuple[int, int, int]], fits: bool
+) -> None:
+    clock = Clock(0, NOTHING_KNOWN)
+    opened = ADDING.advance(ADDING.empty_state(), Arrived([partials(before)]), clock, MIN_TIME).state
+    with fitting(fits):
+        found = ADDING.advance(opened, Arrived([partials(rows)]), clock, MIN_TIME)
+    with mock.patch.object(dense, "take", return_value=False):
+        wanted = ADDING.advance(opened, Arrived([partials(rows)], combined=False), clock, MIN_TIME)
+    assert_frame_equal(found.state, wanted.state, check_row_order=False)
+    assert_frame_equal(found.changed, wanted.changed, check_row_order=False)
+
+
+@given(ROWS, st.booleans())
+def test_the_newest_row_of_each_window_stays(rows: list[tuple[int, int, int]], fits: bool) -> None:
     frame = partials(rows)
-    found = dense.newest(ADDING, frame)
+    with fitting(fits):
+        found = dense.newest(ADDING, frame)
     assert found is not None
     assert_frame_equal(found, frame.unique(ADDING.by, keep="last", maintain_order=True))
 
@@ -61,11 +90,19 @@ def test_the_newest_row_of_each_window_stays(rows: list[tuple[int, int, int]]) -
     ("rows", "why"),
     [
         ([(0, 0, LARGEST), (1, 0, 1)], "a sum might not fit into 64 bits"),
-        ([(0, 0, 1), (2**40, 0, 1), (0, 2**30, 1)], "keys and windows lie too far apart"),
+        ([(0, 0, 1), (2**25, 0, 1), (0, 2**36, 1)], "keys and windows lie too far apart"),
     ],
 )
 def test_what_does_not_fit_is_left_to_hashing(rows: list[tuple[int, int, int]], why: str) -> None:
     assert dense.fold(ADDING, partials(rows)) is None, why
+
+
+def test_where_a_table_is_too_large_rows_are_sorted_if_that_is_wanted() -> None:
+    far = partials([(0, 0, 1), (2**20, 0, 2), (0, 2**20, 3), (0, 0, 4)])
+    assert dense.fold(ADDING, far, sparse=False) is None
+    found = dense.fold(ADDING, far)
+    assert found is not None
+    assert found["total.sum"].to_list() == [5, 3, 2]
 
 
 def test_what_is_null_or_more_than_a_number_is_left_to_hashing() -> None:

@@ -51,7 +51,7 @@ def _codes(column: pl.Series) -> tuple[Codes, int]:
 
 
 def order_by(codes: Codes, *then: Codes) -> Codes:
-    """The order of rows by key, and then by times."""
+    """The order of rows by key, and then by times; equal ones stay in their order."""
     low = [int(times.min()) if len(times) else 0 for times in then]
     spans = [int(times.max()) - least + 1 if len(times) else 1 for times, least in zip(then, low, strict=True)]
     whole = int(codes.max()) + 1 if len(codes) else 1
@@ -62,7 +62,23 @@ def order_by(codes: Codes, *then: Codes) -> Codes:
     packed = codes.astype(np.int64)
     for times, least, span in zip(then, low, spans, strict=True):
         packed = packed * span + (times - least)
-    return np.argsort(packed, kind="stable")
+    return sorted_order(packed, whole)
+
+
+def sorted_order(numbers: Codes, bound: int) -> Codes:
+    """The order of rows by non-negative numbers below a bound; equal ones stay in their order.
+
+    Where number and row fit into one integer they are sorted together: numpy sorts integers with the processor's
+    vectors, which it does not for an order.
+    """
+    bits = max(1, len(numbers) - 1).bit_length()
+    if bound << bits > 2**63:
+        return np.argsort(numbers, kind="stable")
+    packed = numbers << bits
+    packed |= np.arange(len(numbers))
+    packed.sort()
+    packed &= (1 << bits) - 1
+    return packed
 
 
 def occurrence(codes: Codes) -> Codes:

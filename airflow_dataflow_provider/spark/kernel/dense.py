@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from airflow_dataflow_provider.model.windows import FixedWindows, GlobalWindows, SlidingWindows, WindowStrategy
-from airflow_dataflow_provider.spark.kernel.codes import Codes, key_codes
+from airflow_dataflow_provider.spark.kernel.codes import Codes, key_codes, sorted_order
 from airflow_dataflow_provider.spark.kernel.columns import FRESH, ID, START
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def take(kernel: Kernel, now: Progress, came: pl.DataFrame) -> bool:
         return False
     codes, places = numbered
     count = len(state)
-    at, first = _positions(codes[:count], codes[count:], places)
+    find = _positions if _fits(places, len(codes)) else _sorted_positions
+    at, first = find(codes[:count], codes[count:], places)
     sums = _folded(kernel, state, came, at, count + len(first))
     if sums is None:
         return False
@@ -68,17 +69,26 @@ def take(kernel: Kernel, now: Progress, came: pl.DataFrame) -> bool:
     return True
 
 
-def combined(kernel: Kernel, rows: pl.DataFrame) -> pl.DataFrame | None:
-    """Elements with their windows, or slices, to partial accumulators, one row a key and window."""
-    return None if kernel.folds is None else fold(kernel, rows.select(*kernel.by, *kernel.lift()))
+def fold(kernel: Kernel, came: pl.DataFrame, *, sparse: bool = True) -> pl.DataFrame | None:
+    """Partial accumulators, one row a key and window, in the order of key and start.
 
-
-def fold(kernel: Kernel, came: pl.DataFrame) -> pl.DataFrame | None:
-    """Partial accumulators, one row a key and window, in the order of key and start."""
+    Args:
+        kernel: whose accumulators.
+        came: several rows a key and window.
+        sparse: also where a table has too many places, so that rows are sorted.
+    """
     numbered = None if kernel.folds is None else _numbers(kernel, [came])
     if numbered is None:
         return None
     codes, places = numbered
+    if not _fits(places, len(codes)):
+        if not sparse:
+            return None
+        order, first = _runs(codes, places)
+        found = reduced(kernel, came, order, first)
+        return None if found is None else came[order[first]].with_columns(
+            pl.Series(name, values) for name, values in found.items()
+        )  # fmt: skip
     row = np.full(places, -1, dtype=_narrow(len(codes)))
     row[codes] = np.arange(len(codes), dtype=row.dtype)
     numbers = np.flatnonzero(row >= 0)
@@ -114,6 +124,10 @@ def newest(kernel: Kernel, windows: pl.DataFrame) -> pl.DataFrame | None:
     if numbered is None:
         return None
     codes, places = numbered
+    if not _fits(places, len(codes)):
+        order, first = _runs(codes, places)
+        last = np.append(first[1:], len(order)) - 1
+        return windows[np.sort(order[last])]
     table, row = np.empty(places, dtype=np.int64), np.arange(len(codes))
     # Of several rows with one number the last one to be written stands.
     table[codes] = row
@@ -126,8 +140,7 @@ def _identities(windows: pl.DataFrame) -> tuple[Codes, int] | None:
     if not len(codes):
         return None
     codes = codes - codes.min()
-    places = int(codes.max()) + 1
-    return (codes, places) if places <= 8 * len(codes) + _ROOM else None
+    return codes, int(codes.max()) + 1
 
 
 def _numbers(kernel: Kernel, frames: list[pl.DataFrame]) -> tuple[Codes, int] | None:
@@ -146,10 +159,15 @@ def _numbers(kernel: Kernel, frames: list[pl.DataFrame]) -> tuple[Codes, int] | 
     codes = key_codes(keys_and_starts.drop(START))
     starts = int(index.max()) + 1
     places = (int(codes.max()) + 1) * starts
-    if places > 8 * rows + _ROOM:
+    if places * rows >= 2**62:
         return None
     index += codes * starts
     return index, places
+
+
+def _fits(places: int, rows: int) -> bool:
+    """Whether a table may have so many places for so many rows."""
+    return places <= 8 * rows + _ROOM
 
 
 def _step(window: WindowStrategy) -> int | None:
@@ -178,6 +196,28 @@ def _positions(known: Codes, came: Codes, places: int) -> tuple[Codes, Codes]:
     table[came[first]] = np.arange(len(known), len(known) + len(first))
     at[missing] = table[numbers]
     return at, first
+
+
+def _sorted_positions(known: Codes, came: Codes, places: int) -> tuple[Codes, Codes]:
+    """The same where a table would have too many places: those that came are sorted, then joined by their numbers."""
+    order, first = _runs(came, places)
+    numbers = pl.DataFrame({"number": came[order[first]]})
+    rows = pl.DataFrame({"number": known, "row": np.arange(len(known))})
+    row = numbers.join(rows, on="number", how="left", maintain_order="left")["row"].fill_null(-1).to_numpy().copy()
+    missing = np.flatnonzero(row < 0)
+    row[missing] = np.arange(len(known), len(known) + len(missing))
+    at = np.empty(len(came), dtype=np.int64)
+    at[order] = np.repeat(row, np.diff(np.append(first, len(came))))
+    return at, order[first[missing]]
+
+
+def _runs(codes: Codes, places: int) -> tuple[Codes, Codes]:
+    """The order in which equal numbers are beside each other, and where in it each run of them begins."""
+    order = sorted_order(codes, places)
+    ordered = codes[order]
+    begins = np.ones(len(codes), dtype=np.bool_)
+    begins[1:] = ordered[1:] != ordered[:-1]
+    return order, np.flatnonzero(begins)
 
 
 def _narrow(rows: int) -> type[np.signedinteger[Any]]:
