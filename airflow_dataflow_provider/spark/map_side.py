@@ -19,6 +19,7 @@ import polars as pl
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MAX_TIME
 from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
 from airflow_dataflow_provider.spark.delays import Observation
 from airflow_dataflow_provider.spark.frames import to_blob, write_parquet
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, EVENT, START
@@ -165,7 +166,8 @@ class MapSide:
             self.stages.kernel(0), self.partitions, self.horizon, self.combining,
             self.window_ends if only_stage else None,
         )  # fmt: skip
-        yield from placing.place(rows, judged)
+        with sums_that_fit():
+            yield from placing.place(rows, judged)
         if self.window_ends is not None:
             report.read += judged.placed
         report.late += judged.late

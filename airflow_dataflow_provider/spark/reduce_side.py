@@ -19,6 +19,7 @@ import polars as pl
 from airflow_dataflow_provider.model.time import iso, to_datetime
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark import state
+from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
 from airflow_dataflow_provider.spark.frames import from_blob, to_blob, write_parquet
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT
 from airflow_dataflow_provider.spark.kernel.holding import earliest_output_time, waiting_for
@@ -118,7 +119,8 @@ class ReduceSide:
             return
         elements = self.stages.results_as_elements(self.stage, outcome.panes)
         placing = Placing(self.stages.kernel(self.stage + 1), self.partitions)
-        yield from placing.place(elements, Judged())
+        with sums_that_fit():
+            yield from placing.place(elements, Judged())
 
     def run(self, partition: int, arrived: list[pl.DataFrame]) -> tuple[dict[str, Any], Outcome]:
         """Advance one partition: its answer as JSON, and what came of it."""
@@ -128,7 +130,8 @@ class ReduceSide:
         frame = kernel.empty_state()
         if before.files:
             frame = keyed.load(kernel, before, self.expired_until)
-        outcome = kernel.advance(frame, self._sorted(kernel, arrived), self.clock, self.horizon, self.arriving)
+        with sums_that_fit():
+            outcome = kernel.advance(frame, self._sorted(kernel, arrived), self.clock, self.horizon, self.arriving)
         chain, written = Chain(), 0
         if self.chains is not None:
             chain, written = keyed.save(self.epoch, before, outcome)
