@@ -127,11 +127,15 @@ class Grouping:
 
 
 def earliest_output(grouping: Grouping, horizon: Micros) -> Micros:
-    """The least output time of any window that can still open, when windows expire by this horizon.
+    """The least output time that any result still to come can have, when windows expire by this horizon.
 
     An open window may have an earlier one.
     """
     border = expired_until(horizon, grouping.allowed_lateness)
     if grouping.output_time is END_OF_WINDOW or border in (MIN_TIME, MAX_TIME):
         return border
+    own_times = grouping.output_time is EARLIEST or grouping.refinement is Refinement.DISCARDING
+    if grouping.window.merges and own_times:
+        # An element that alone would come too late is taken where others connect it with an open window, however many.
+        return MIN_TIME
     return MIN_TIME if grouping.window.longest is None else border - grouping.window.longest

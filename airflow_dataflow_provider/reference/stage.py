@@ -277,11 +277,7 @@ class Stage:
         return Epoch(clock, horizon=horizon)
 
     def _earliest_output_time(self, state: OpenWindow) -> Micros:
-        """The least output time that the window can come to have."""
-        window = self.grouping.window
-        if window.merges and (self._forgets_times or self.grouping.output_time is EARLIEST):
-            # An element that joins the window, and alone would come too late, can be earlier than all that are in it.
-            return MIN_TIME if window.longest is None else state.window.start - window.longest
+        """The least output time that the window can come to have, by itself."""
         return MAX_TIME if self._forgets_times and not state.fresh else self._output_time(state)
 
     @property

@@ -14,6 +14,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.triggers import AtCount, Repeat
 from airflow_dataflow_provider.spark.kernel import folding, publishing
+from airflow_dataflow_provider.spark.kernel.codes import sorted_order
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, FINISHED, FRESH, INDEX, PASSED, RIGHT
 from airflow_dataflow_provider.spark.kernel.standing import FlatStanding
 from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Elements, Indices, Mask, States, Windows
@@ -39,9 +40,12 @@ def take_into(
 
     Windows change their places; the answer is ``beside``, a number for each, in the new order.
     """
-    touched, compact = np.unique(rows, return_inverse=True)
+    is_touched = np.zeros(len(now.state), dtype=np.bool_)
+    is_touched[rows] = True
+    touched = np.flatnonzero(is_touched)
+    compact = (np.cumsum(is_touched) - 1)[rows]
     sub = now.state[touched]
-    order = np.argsort(compact, kind="stable")
+    order = sorted_order(compact, len(touched))
     ordered, row = elements[order], compact[order]
     bounds = np.searchsorted(row, np.arange(len(touched) + 1))
     states = kernel.states(sub)
@@ -49,8 +53,7 @@ def take_into(
     fires = _firings(kernel, now, sub, ordered, bounds, states=states, going=going)
     after = _publish(kernel, now, sub, ordered, row, fires=fires)
     after = kernel.with_states(after, states).with_columns(pl.Series(FINISHED, ~going))
-    untouched = np.ones(len(now.state), dtype=np.bool_)
-    untouched[touched] = False
+    untouched = ~is_touched
     now.state = pl.concat([now.state.filter(untouched), after.select(*kernel.state_schema)], rechunk=True)
     now.changed = np.concatenate([now.changed[untouched], np.ones(len(after), dtype=np.bool_)])
     return touched if beside is None else np.concatenate([beside[untouched], beside[touched]])

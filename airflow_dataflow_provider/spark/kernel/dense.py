@@ -48,10 +48,8 @@ def take(kernel: Kernel, now: Progress, came: pl.DataFrame) -> bool:
     numbered = None if kernel.folds is None else _numbers(kernel, [state, came])
     if numbered is None:
         return False
-    codes, places = numbered
     count = len(state)
-    find = _positions if _fits(places, len(codes)) else _sorted_positions
-    at, first = find(codes[:count], codes[count:], places)
+    at, first = _places(*numbered, count)
     sums = _folded(kernel, state, came, at, count + len(first))
     if sums is None:
         return False
@@ -67,6 +65,15 @@ def take(kernel: Kernel, now: Progress, came: pl.DataFrame) -> bool:
     now.changed = np.concatenate([now.changed, np.ones(len(first), dtype=np.bool_)])
     now.changed[at] = True
     return True
+
+
+def place(kernel: Kernel, state: pl.DataFrame, elements: pl.DataFrame) -> tuple[Codes, Codes] | None:
+    """For each element the position of its window, new ones behind the known; and an element of each new one.
+
+    Which of a window's elements that is, is not said.
+    """
+    numbered = _numbers(kernel, [state, elements])
+    return None if numbered is None else _places(*numbered, len(state))
 
 
 def fold(kernel: Kernel, came: pl.DataFrame, *, sparse: bool = True) -> pl.DataFrame | None:
@@ -181,6 +188,12 @@ def _step(window: WindowStrategy) -> int | None:
             return 1
         case _:
             return None
+
+
+def _places(codes: Codes, places: int, known: int) -> tuple[Codes, Codes]:
+    """Where each row after the known ones belongs: to one of them, or behind them; and a row for each new place."""
+    find = _positions if _fits(places, len(codes)) else _sorted_positions
+    return find(codes[:known], codes[known:], places)
 
 
 def _positions(known: Codes, came: Codes, places: int) -> tuple[Codes, Codes]:

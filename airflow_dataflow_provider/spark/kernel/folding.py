@@ -15,6 +15,8 @@ from airflow_dataflow_provider.spark.kernel.windows import slide
 if TYPE_CHECKING:
     from airflow_dataflow_provider.spark.kernel.kernel import Arrived, Kernel, Progress
 
+    Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
+
 
 def fold(kernel: Kernel, partials: list[pl.DataFrame], *, combined: bool) -> pl.DataFrame:
     """Partial accumulators of several map tasks, one row a key and window.
@@ -82,26 +84,35 @@ def _combined(kernel: Kernel, partials: pl.DataFrame) -> pl.DataFrame:
     return partials.group_by(kernel.by).agg(kernel.merge()) if found is None else found
 
 
-def place(kernel: Kernel, now: Progress, elements: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def place(kernel: Kernel, now: Progress, elements: pl.DataFrame) -> Indices:
     """Open the windows of some elements where they are not, empty and with nothing fresh.
 
     Returns:
         For each element the position of its window in the state.
     """
-    where = now.state.lazy().select(*kernel.by, pl.int_range(pl.len(), dtype=pl.Int64).alias("_row"))
-    placed = elements.lazy().select(*kernel.by, *([] if END in kernel.by else [END])).with_row_index("_at")
+    columns = [*kernel.key_types, START, END]
+    found = dense.place(kernel, now.state, elements)
+    if found is None:
+        found = _place_by_hash(kernel, now.state, elements)
+    at, first = found
+    if len(first):
+        opened = kernel.opened(elements[first].select(columns).with_columns(kernel.nothing()), fresh=False)
+        now.state = pl.concat([now.state, opened], rechunk=True)
+        now.changed = np.concatenate([now.changed, np.ones(len(opened), dtype=np.bool_)])
+    return at
+
+
+def _place_by_hash(kernel: Kernel, state: pl.DataFrame, elements: pl.DataFrame) -> tuple[Indices, Indices]:
+    """For each element the position of its window, new ones behind the known; and an element of each new one."""
+    where = state.lazy().select(*kernel.by, pl.int_range(pl.len(), dtype=pl.Int64).alias("_row"))
+    placed = elements.lazy().select(kernel.by).with_row_index("_at")
     found = placed.join(where, on=kernel.by, how="left", nulls_equal=True, maintain_order="left").collect()
+    rows = found["_row"].fill_null(0).to_numpy().copy()
     missing = found.filter(pl.col("_row").is_null())
     if not len(missing):
-        return found["_row"].to_numpy()
-    columns = [*kernel.key_types, START, END]
-    fresh = missing.select(columns).unique(subset=kernel.by, maintain_order=True)
-    opened = kernel.opened(fresh.with_columns(kernel.nothing()), fresh=False)
-    count = len(now.state)
-    now.state = pl.concat([now.state, opened], rechunk=True)
-    now.changed = np.concatenate([now.changed, np.ones(len(opened), dtype=np.bool_)])
+        return rows, np.zeros(0, dtype=np.int64)
+    fresh = missing.unique(subset=kernel.by, keep="first", maintain_order=True)
     numbered = fresh.lazy().select(kernel.by).with_row_index("_new")
     new = missing.lazy().join(numbered, on=kernel.by, how="left", nulls_equal=True, maintain_order="left").collect()
-    rows = found["_row"].fill_null(0).to_numpy().copy()
-    rows[missing["_at"].to_numpy()] = new["_new"].to_numpy().astype(np.int64) + count
-    return rows
+    rows[missing["_at"].to_numpy()] = new["_new"].to_numpy().astype(np.int64) + len(state)
+    return rows, fresh["_at"].to_numpy().astype(np.int64)

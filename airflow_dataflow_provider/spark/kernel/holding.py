@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from airflow_dataflow_provider.model.grouping import EARLIEST
-from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros
-from airflow_dataflow_provider.spark.kernel.columns import END, START
+from airflow_dataflow_provider.model.time import MAX_TIME, Micros
+from airflow_dataflow_provider.spark.kernel.columns import END
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.clock import Clock
@@ -31,14 +30,10 @@ def waiting_for(kernel: Kernel, state: pl.DataFrame, clock: Clock) -> dict[float
 
 
 def earliest_output_time(kernel: Kernel, state: pl.DataFrame, clock: Clock) -> Micros:
-    """The least output time that an open window can come to have; ``MAX_TIME`` where none is open."""
+    """The least output time that an open window has by itself; ``MAX_TIME`` where none is open."""
     if not len(state):
         return MAX_TIME
-    window, forgets = kernel.grouping.window, kernel.book.forgets_times
-    if window.merges and (forgets or kernel.grouping.output_time is EARLIEST):
-        # An element that joins the window, and alone would come too late, can be earlier than all that are in it.
-        return MIN_TIME if window.longest is None else int(state[START].to_numpy().min()) - window.longest
     times = kernel.panes.timestamp(state).to_numpy()
-    if forgets:
+    if kernel.book.forgets_times:
         times = times[kernel.windows(state, clock).fresh]
     return int(times.min(initial=MAX_TIME))
