@@ -64,7 +64,8 @@ class Stage:
         placed = [placed for element in epoch.elements for placed in self._placed(element)]
         arriving = epoch if self._before is None else self._before.still_held()
         panes: list[Pane] = []
-        if self.grouping.trigger.looks_at_elements and placed:
+        # After another grouping that is another clock: each window is asked, whether it has elements or not.
+        if self.grouping.trigger.looks_at_elements and (placed or self._before is not None):
             panes += self._boundary(arriving)
         for element, key, window, becomes in self._judged(placed):
             if self._takes(element, becomes, arriving):

@@ -276,9 +276,11 @@ class Kernel:
         now = Progress(state, np.zeros(len(state), dtype=np.bool_), *(arriving or (clock, horizon)), [])
         if self.merges:
             now.new_ids(0)
+        came = arrived is not None and arrived.elements is not None and len(arrived.elements) > 0
+        # After another grouping that is another clock: each window is asked, whether its partition has elements or not.
+        if self.by_element and (came or arriving is not None):
+            publishing.at_boundary(self, now)
         if arrived is not None:
-            if self.by_element and (arrived.elements is not None and len(arrived.elements)):
-                publishing.at_boundary(self, now)
             if self.one_by_one:
                 merging.one_by_one(self, now, arrived)
             elif self.by_element:
