@@ -73,6 +73,11 @@ class Grouping:
         return any(isinstance(step, AssignWindows) for step in self.par_dos)
 
     @property
+    def forgets_times(self) -> bool:
+        """Whether a pane has the event time of its own elements, and not of those of panes before."""
+        return self.refinement is Refinement.DISCARDING and self.output_time is not END_OF_WINDOW
+
+    @property
     def output_columns(self) -> tuple[str, ...]:
         """The columns of a result as an element of the next grouping."""
         return (*self.key, *self.combiners, "window_start", "window_end")
@@ -134,8 +139,7 @@ def earliest_output(grouping: Grouping, horizon: Micros) -> Micros:
     border = expired_until(horizon, grouping.allowed_lateness)
     if grouping.output_time is END_OF_WINDOW or border in (MIN_TIME, MAX_TIME):
         return border
-    own_times = grouping.output_time is EARLIEST or grouping.refinement is Refinement.DISCARDING
-    if grouping.window.merges and own_times:
+    if grouping.window.merges and (grouping.output_time is EARLIEST or grouping.forgets_times):
         # An element that alone would come too late is taken where others connect it with an open window, however many.
         return MIN_TIME
     return MIN_TIME if grouping.window.longest is None else border - grouping.window.longest

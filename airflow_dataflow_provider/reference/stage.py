@@ -263,9 +263,10 @@ class Stage:
         self._arriving = self._hold.arriving(epoch.clock)
         states = [state for of_key in self._windows.values() for state in of_key.values()]
         waiting: dict[float, Micros] = {}
+        forgets = self.grouping.forgets_times
         for percentile, mark in epoch.clock.watermarks:
             # The next pane of a window that discards is not older than the watermark, unless it has elements already.
-            opened = [state for state in states if state.fresh or (mark < state.window.end and not self._forgets_times)]
+            opened = [state for state in states if state.fresh or (mark < state.window.end and not forgets)]
             if opened:
                 waiting[percentile] = min(map(self._output_time, opened))
         earliest = min([earliest_output(self.grouping, epoch.horizon), *map(self._earliest_output_time, states)])
@@ -279,12 +280,7 @@ class Stage:
 
     def _earliest_output_time(self, state: OpenWindow) -> Micros:
         """The least output time that the window can come to have, by itself."""
-        return MAX_TIME if self._forgets_times and not state.fresh else self._output_time(state)
-
-    @property
-    def _forgets_times(self) -> bool:
-        """Whether a pane has the event time of its own elements, and not of those of panes before."""
-        return self.grouping.refinement is DISCARDING and self.grouping.output_time is not END_OF_WINDOW
+        return MAX_TIME if self.grouping.forgets_times and not state.fresh else self._output_time(state)
 
     def _output_time(self, state: OpenWindow) -> Micros:
         policy = self.grouping.output_time

@@ -125,14 +125,14 @@ class Placing:
 
     def _combined(self, rows: pl.DataFrame) -> pl.DataFrame:
         kernel = self.kernel
-        if kernel.folds is not None:
+        if kernel.folds is not None or not self.combining:
             lifted = rows.select(*kernel.by, *kernel.lift())
             found = dense.fold(kernel, lifted, sparse=self.combining)
-            if found is not None or not self.combining:
-                return lifted if found is None else found
-        if self.combining:
-            return rows.group_by(kernel.by).agg(kernel.make())
-        return rows.select(*kernel.by, *kernel.lift())
+            if found is not None:
+                return found
+            if not self.combining:
+                return lifted
+        return rows.group_by(kernel.by).agg(kernel.make())
 
     def _sessions(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The sessions that rows make among themselves."""

@@ -61,11 +61,6 @@ class Bookkeeping:
         """Those that speak of all elements of a window, not only of those since the last pane."""
         return [name for name in self._columns if name == ELEMENTS or (name != FIRST_ARRIVAL and not self._discards)]
 
-    @property
-    def forgets_times(self) -> bool:
-        """Whether a pane has the event time of its own elements, and not of those of panes before."""
-        return self._discards and bool({EARLIEST, LATEST} & self._columns.keys())
-
     def discarded(self) -> list[pl.Expr]:
         """The event times of no elements, where a pane takes them along."""
         zeros = zip(self._columns, self.zeros(), strict=True)

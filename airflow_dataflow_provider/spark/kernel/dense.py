@@ -16,7 +16,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.windows import FixedWindows, GlobalWindows, SlidingWindows, WindowStrategy
 from airflow_dataflow_provider.spark.kernel.codes import Codes, key_codes, sorted_order
-from airflow_dataflow_provider.spark.kernel.columns import FRESH, ID, START
+from airflow_dataflow_provider.spark.kernel.columns import END, FRESH, ID, START
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +55,7 @@ def take(kernel: Kernel, now: Progress, came: pl.DataFrame) -> bool:
         return False
     opened = came[first]
     if kernel.end is not None:
-        opened = opened.with_columns(kernel.end.alias("_end"))
+        opened = opened.with_columns(kernel.end.alias(END))
     columns = [pl.Series(name, values) for name, values in sums.items()]
     if not kernel.book.timed:
         fresh = np.concatenate([state[FRESH].to_numpy(), np.ones(len(first), dtype=np.bool_)])

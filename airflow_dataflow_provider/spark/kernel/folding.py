@@ -14,8 +14,7 @@ from airflow_dataflow_provider.spark.kernel.windows import slide
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.spark.kernel.kernel import Arrived, Kernel, Progress
-
-    Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
+    from airflow_dataflow_provider.spark.kernel.triggers.node import Indices
 
 
 def fold(kernel: Kernel, partials: list[pl.DataFrame], *, combined: bool) -> pl.DataFrame:

@@ -23,7 +23,7 @@ def waiting_for(kernel: Kernel, state: pl.DataFrame, clock: Clock) -> dict[float
     found: dict[float, Micros] = {}
     for percentile, mark in clock.watermarks:
         # The next pane of a window that discards is not older than the watermark, unless it has elements already.
-        held = times[fresh if kernel.book.forgets_times else fresh | (mark < end)]
+        held = times[fresh if kernel.grouping.forgets_times else fresh | (mark < end)]
         if len(held):
             found[percentile] = int(held.min())
     return found
@@ -34,6 +34,6 @@ def earliest_output_time(kernel: Kernel, state: pl.DataFrame, clock: Clock) -> M
     if not len(state):
         return MAX_TIME
     times = kernel.panes.timestamp(state).to_numpy()
-    if kernel.book.forgets_times:
+    if kernel.grouping.forgets_times:
         times = times[kernel.windows(state, clock).fresh]
     return int(times.min(initial=MAX_TIME))
