@@ -175,19 +175,14 @@ class _Stage:
 
     def outcome(self) -> Outcome:
         """What was published, what came too late, and how much was read."""
-        from airflow_dataflow_provider.spark.frames import read_parquet
-        from airflow_dataflow_provider.spark.map_side import EXPIRED_FOLDER
         from airflow_dataflow_provider.tables.pane_log import PaneLogReader
+        from airflow_dataflow_provider.tables.side_outputs import SideOutputs
 
         assert self.run is not None  # noqa: S101 - set where the stage is made
-        log, store = self.run.log, self.run.store
-        panes = panes_of(PaneLogReader(store.url).panes(), self.pipeline.grouping)
-        expired: list[ExpiredElement] = []
-        for record in log.records():
-            prepared = log.prepared(record.epoch)
-            for name in prepared.details["expired_files"] if prepared is not None else ():
-                expired += map(_expired, read_parquet(store, f"{EXPIRED_FOLDER}/{name}").iter_rows(named=True))
-        last = log.last_record()
+        url = self.run.store.url
+        panes = panes_of(PaneLogReader(url).panes(), self.pipeline.grouping)
+        expired = map(_expired, SideOutputs(url).expired().iter_rows(named=True))
+        last = self.run.log.last_record()
         counts = Counts() if last is None else Counts(last.totals.read, last.totals.late, last.totals.expired)
         return Outcome(tuple(panes), tuple(expired), counts)
 

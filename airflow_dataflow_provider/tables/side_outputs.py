@@ -1,0 +1,81 @@
+"""Side outputs: the rows that no pane holds, each with the reason.
+
+*Expired* elements came after their window had expired, *rejected* rows cannot be read as elements. Of the files in
+``expired/`` and ``rejected/`` only those count that a committed epoch names: others were left by tasks that died or ran
+twice, and would double rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow_dataflow_provider.progress import identity
+from airflow_dataflow_provider.progress.log import EpochLog
+from airflow_dataflow_provider.progress.requests import absent
+from airflow_dataflow_provider.progress.store import Store
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class SideOutputs:
+    """Reads what a pipeline has set aside, also while it runs.
+
+    Args:
+        url: the state of the pipeline.
+
+    Raises:
+        StateError: ``STATE_ABSENT`` where there is no pipeline.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._store = Store.open(url)
+        if identity.load(self._store) is None:
+            raise absent(self._store)
+        self._log = EpochLog(self._store)
+
+    def expired(self, since: int = 0) -> pl.DataFrame:
+        """Elements whose window had expired, from an epoch on: each once for every such window that it was in.
+
+        Returns:
+            The columns that the pipeline reads (under windows that merge: those of the grouping), then ``_event_time``,
+            ``_arrival_time``, ``_window_start`` and ``_window_end`` (UTC; null where infinite), ``_watermark`` (the one
+            by which it was judged), ``_delay`` (arrival less event time), ``_reason`` and ``_epoch``.
+        """
+        import polars as pl
+
+        from airflow_dataflow_provider.spark.map_side import EXPIRED_FOLDER
+
+        moments = ("_event_time", "_arrival_time", "_window_start", "_window_end", "_watermark")
+        told = {**dict.fromkeys(moments, pl.Datetime("us", "UTC")), "_delay": pl.Duration("us"), "_reason": pl.String()}
+        return self._read(EXPIRED_FOLDER, "expired_files", since, told)
+
+    def rejected(self, since: int = 0) -> pl.DataFrame:
+        """Rows that cannot be read as elements, from an epoch on.
+
+        A batch over an interval reads every file, and sets the same rows aside again: tell them apart by ``_epoch``.
+
+        Returns:
+            The columns of the source's files, then ``_file``, ``_reason`` and ``_epoch``.
+        """
+        import polars as pl
+
+        from airflow_dataflow_provider.spark.map_side import REJECTED_FOLDER
+
+        return self._read(REJECTED_FOLDER, "rejected_files", since, {"_file": pl.String(), "_reason": pl.String()})
+
+    def _read(self, folder: str, named: str, since: int, told: dict[str, pl.DataType]) -> pl.DataFrame:
+        import polars as pl
+
+        from airflow_dataflow_provider.spark.frames import read_parquet
+
+        frames = [pl.DataFrame(schema={**told, "_epoch": pl.Int64()})]
+        for record in self._log.records(since):
+            prepared = self._log.prepared(record.epoch)
+            for name in prepared.details[named] if prepared is not None else ():
+                rows = read_parquet(self._store, f"{folder}/{name}")
+                frames.append(rows.with_columns(_epoch=pl.lit(record.epoch, dtype=pl.Int64)))
+        # Files of one source may differ in what they have beside the columns that the pipeline reads.
+        found = pl.concat(frames, how="diagonal_relaxed")
+        last = (*told, "_epoch")
+        return found.select(*(name for name in found.columns if name not in last), *last)
