@@ -4,7 +4,8 @@ What fair equality means:
 
 - *Ours* must publish every key and window of the whole input, with exactly the right value. What the timed run has
   published stands; the windows that are still open then are published afterwards by a batch run on the same state,
-  which tells it of the end of input. No row may have been expired or rejected.
+  which tells it of the end of input. No row may have been expired or rejected. A batch of an interval in which every
+  window ends publishes everything at once.
 - *Spark, update mode* must have emitted, as the last value of each key and window, exactly the right one.
 - *Spark, append mode* never emits windows that are open at the end of an ``availableNow`` run. It must have emitted
   exactly the windows that its own last watermark has passed; how many it has not is reported.

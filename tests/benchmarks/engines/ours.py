@@ -7,6 +7,7 @@ from pathlib import Path
 
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.pipeline import Pipeline
+from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.records import EpochRecord
 from airflow_dataflow_provider.progress.store import Store
@@ -19,6 +20,10 @@ from tests.benchmarks.engines.spark_settings import settings
 from tests.benchmarks.generate import Events
 from tests.benchmarks.queries import Query
 
+Interval = tuple[Micros, Micros]
+ALWAYS: Interval = (0, 2**52)
+"""In which every window ends."""
+
 
 class Ours(Engine):
     """A run begins with an empty state and ends when the backlog is read.
@@ -26,23 +31,26 @@ class Ours(Engine):
     Args:
         name: as in the table.
         mode: ``micro-batch``, or ``batch``: one epoch of all files, then the end of input.
+        interval: for a batch that recomputes the windows that end in it, and leaves no state behind.
     """
 
     side, place = "ours", "ours"
 
-    def __init__(self, name: str = "ours", mode: RuntimeMode = RuntimeMode.MICRO_BATCH) -> None:
-        self.name, self.mode, self._runtime_mode = name, mode.value, mode
+    def __init__(
+        self, name: str = "ours", mode: RuntimeMode = RuntimeMode.MICRO_BATCH, interval: Interval | None = None
+    ) -> None:
+        self.name, self.mode, self._runtime_mode, self._interval = name, mode.value, mode, interval
 
     def answers(self, query: Query) -> bool:
         return self._runtime_mode is RuntimeMode.MICRO_BATCH or query.batch
 
     def run(self, query: Query, events: Events, folder: Path) -> None:
-        drive(query.pipeline(events), folder, self._runtime_mode)
+        drive(query.pipeline(events), folder, self._runtime_mode, interval=self._interval)
 
     def answer(self, query: Query, events: Events, folder: Path) -> Answer:
         """What all panes add up to, after the end of input has been told to the same state."""
         timed = list(EpochLog(Store.open(state_of(folder))).records())
-        state = state_size(timed, folder)
+        state = None if self._interval is not None else state_size(timed, folder)
         if self._runtime_mode is RuntimeMode.MICRO_BATCH:
             drive(query.pipeline(events), folder, RuntimeMode.BATCH)
         end = list(EpochLog(Store.open(state_of(folder))).records())[-1]
@@ -59,11 +67,13 @@ def drive(
     folder: Path,
     mode: RuntimeMode,
     on_epoch: Callable[[EpochRecord], None] = lambda _: None,
+    *,
     conf: Mapping[str, str] | None = None,
+    interval: Interval | None = None,
 ) -> None:
     """Run a pipeline on the state in a folder."""
     conf = settings(folder.parent) | {"spark.log.level": "ERROR"} | dict(conf or {})
-    run(Submission(pipeline, mode, state_of(folder), master=MASTER, conf=conf, on_epoch=on_epoch))
+    run(Submission(pipeline, mode, state_of(folder), interval, master=MASTER, conf=conf, on_epoch=on_epoch))
 
 
 def state_of(folder: Path) -> str:
