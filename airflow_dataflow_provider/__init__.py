@@ -37,8 +37,8 @@ from airflow_dataflow_provider.model.modes import Boundedness, RuntimeMode
 from airflow_dataflow_provider.model.par_do import ParDo, PerElement, SparkColumns, Vectorised
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.predicates import Called, Predicate, column
-from airflow_dataflow_provider.model.proofs import Risk
 from airflow_dataflow_provider.model.refinement import ACCUMULATING, ACCUMULATING_AND_RETRACTING, DISCARDING, Refinement
+from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.sinks import PaneLog, Sink
 from airflow_dataflow_provider.model.sources import INGRESS_TIME, DelayWatermark, Files, Source
 from airflow_dataflow_provider.model.triggers import (

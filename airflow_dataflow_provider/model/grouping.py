@@ -14,7 +14,7 @@ from airflow_dataflow_provider.model.triggers import Trigger
 from airflow_dataflow_provider.model.windows import WindowStrategy, expired_until
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.model.proofs import Risk
+    from airflow_dataflow_provider.model.risk import Risk
 
 
 class OutputTime(Enum):

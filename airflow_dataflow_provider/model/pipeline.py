@@ -12,8 +12,8 @@ from airflow_dataflow_provider.model.combiners import Combiner
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.grouping import END_OF_WINDOW, Grouping, OutputTime
 from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo
-from airflow_dataflow_provider.model.proofs import Risk
 from airflow_dataflow_provider.model.refinement import ACCUMULATING, ACCUMULATING_AND_RETRACTING, DISCARDING, Refinement
+from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.sinks import PaneLog, Sink
 from airflow_dataflow_provider.model.sources import Source
 from airflow_dataflow_provider.model.time import Duration, Micros, duration
@@ -116,7 +116,7 @@ class Pipeline:
             refinement: how panes of one window relate.
             allowed_lateness: how long after its end a window still takes elements.
             output_time: the event time of a result in the next grouping.
-            accept: risks that are known and wanted (:class:`~airflow_dataflow_provider.model.proofs.Risk`).
+            accept: risks that are known and wanted (:class:`~airflow_dataflow_provider.model.risk.Risk`).
 
         Raises:
             DefinitionError: for anything that is not a key, window, trigger, refinement or lateness.

@@ -1,36 +1,22 @@
 """What can be proven about a plan before it runs: it may lose data, may never fire, or needs retractions.
 
 Each proof answers None, or the reason; a plan with a reason is refused, with the way out, unless the user accepts the
-:class:`Risk` by name where the plan is written.
+:class:`~airflow_dataflow_provider.model.risk.Risk` by name where the plan is written.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.refinement import ACCUMULATING, ACCUMULATING_AND_RETRACTING
+from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.triggers import AtWatermark, Repeat, RepeatUntil, SequenceOf, Trigger
 from airflow_dataflow_provider.model.windows import GlobalWindows
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.grouping import Grouping
     from airflow_dataflow_provider.model.sinks import Sink
-
-
-class Risk(StrEnum):
-    """What a plan may do that its user has to know of; ``accept=`` names those that are wanted."""
-
-    MAY_LOSE_DATA = "may-lose-data"
-    """Elements after the last firing are published only when their window expires, and never if it has no end."""
-    MAY_NEVER_FIRE = "may-never-fire"
-    """A window may wait for ever for its pane."""
-    NEEDS_RETRACTION = "needs-retraction"
-    """Readers keep results that do not hold any more, or add up what must not be added."""
-
-    def __repr__(self) -> str:
-        return f"Risk.{self.name}"
 
 
 def may_lose_data(grouping: Grouping) -> str | None:

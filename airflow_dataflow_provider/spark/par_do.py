@@ -9,60 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import polars as pl
 
 from airflow_dataflow_provider.model.errors import SubmissionError
-from airflow_dataflow_provider.model.par_do import ELEMENT, AssignWindows, ParDo, PerElement, SparkColumns, Vectorised
+from airflow_dataflow_provider.model.par_do import ELEMENT, AssignWindows, ParDo, PerElement, Vectorised
 from airflow_dataflow_provider.spark.kernel.windows import assign_windows
 from airflow_dataflow_provider.spark.made_by_python import TYPES, blame, series
 from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, Schema, kept_as
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from airflow_dataflow_provider.model.grouping import Grouping
 
 _SEEN: Schema = {EVENT: pl.Int64(), ARRIVAL: pl.Int64(), ELEMENT: pl.Int64()}
 """The hidden columns that a user's function gets."""
 
 
-def schema_at(grouping: Grouping, schema: Schema, spark: SparkSession | None = None) -> Schema:
-    """The types of the columns as they come to a grouping, after its steps.
-
-    Args:
-        grouping: what is grouped, and the steps before.
-        schema: the types before the steps.
-        spark: is asked what its expressions make.
-
-    Raises:
-        SubmissionError: as :func:`schema_after`; ``SUBMIT_PAR_DO`` where the grouping lacks a column.
-    """
-    found = schema_after(grouping.par_dos, schema, spark)
-    _check_has(found, grouping.input_columns(), f"the grouping by {', '.join(grouping.key)}")
-    return found
-
-
-def schema_after(steps: Sequence[ParDo], schema: Schema, spark: SparkSession | None = None) -> Schema:
+def schema_after(steps: Sequence[ParDo], schema: Schema) -> Schema:
     """The types of an element's columns after some steps; hidden ones are none of them.
 
     Args:
-        steps: the steps.
+        steps: without :class:`SparkColumns`; what they make is Spark's to say
+            (:func:`~airflow_dataflow_provider.spark.spark_columns.schema_through`).
         schema: the types before.
-        spark: is asked what its expressions make; without it there must be none.
 
     Raises:
-        SubmissionError: ``SUBMIT_PAR_DO`` for a step that cannot be taken on such elements.
+        SubmissionError: ``SUBMIT_PAR_DO`` for a step that cannot be taken on such elements, ``ENGINE_PAR_DO``.
     """
     for step in steps:
         match step:
-            case SparkColumns() if spark is not None:
-                from airflow_dataflow_provider.spark.spark_columns import schema_made  # noqa: PLC0415 - with Spark only
-
-                schema = schema_made(step, schema, spark)
             case PerElement() | Vectorised() | AssignWindows():
-                _check_has(schema, step.reads or (), repr(step))
+                check_has(schema, step.reads or (), repr(step))
                 if not isinstance(step, AssignWindows):
                     schema = _made_by(step, tuple(schema.items()))
             case _:
@@ -102,7 +77,12 @@ def _refuse_spark(step: ParDo) -> NoReturn:
     )
 
 
-def _check_has(schema: Schema, wanted: Sequence[str], who: str) -> None:
+def check_has(schema: Schema, wanted: Sequence[str], who: str) -> None:
+    """Refuse a step, or a grouping, that reads what an element does not have.
+
+    Raises:
+        SubmissionError: ``SUBMIT_PAR_DO``.
+    """
     hidden = [name for name in wanted if name.startswith("_")]
     missing = [name for name in wanted if name not in schema]
     if hidden or missing:

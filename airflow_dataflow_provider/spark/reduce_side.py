@@ -21,9 +21,11 @@ from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
 from airflow_dataflow_provider.spark.frames import from_blob, to_blob, write_parquet
+from airflow_dataflow_provider.spark.kernel.advance import advance
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT
+from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Outcome
 from airflow_dataflow_provider.spark.kernel.holding import earliest_output_time, waiting_for
-from airflow_dataflow_provider.spark.kernel.kernel import Arrived, Kernel, Outcome
+from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 from airflow_dataflow_provider.spark.map_side import REPORT, Shuffled, set_expired_aside
 from airflow_dataflow_provider.spark.placing import ORDER, Judged, Placing
 from airflow_dataflow_provider.spark.state import Chain
@@ -131,7 +133,8 @@ class ReduceSide:
         if before.files:
             frame = keyed.load(kernel, before, self.expired_until)
         with sums_that_fit():
-            outcome = kernel.advance(frame, self._sorted(kernel, arrived), self.clock, self.horizon, self.arriving)
+            came = self._sorted(kernel, arrived)
+            outcome = advance(kernel, frame, came, self.clock, self.horizon, arriving=self.arriving)
         chain, written = Chain(), 0
         if self.chains is not None:
             chain, written = keyed.save(self.epoch, before, outcome)

@@ -43,6 +43,19 @@ _ONE_BY_ONE = {"Project", "Filter", "LocalRelation", "LogicalRDD"}
 """The parts of a plan that looks at one element at a time."""
 
 
+def schema_through(steps: Sequence[ParDo], schema: Schema, spark: SparkSession) -> Schema:
+    """The types of an element's columns after some steps of any kind.
+
+    Raises:
+        SubmissionError: as :func:`schema_after` and :func:`schema_made`.
+    """
+    for python, expressions in _runs(steps):
+        schema = schema_after(python, schema)
+        if expressions is not None:
+            schema = schema_made(expressions, schema, spark)
+    return schema
+
+
 def schema_made(step: SparkColumns, schema: Schema, spark: SparkSession) -> Schema:
     """The types of the columns after a step, as Spark has them.
 
@@ -99,7 +112,7 @@ def through_spark(  # noqa: PLR0917 - in the order in which they are used
     spark, frame, types = listing.sparkSession, listing, schema
     source: _Source = _Listed(read)
     for python, expressions in _runs(steps):
-        types = schema_after(python, types, spark)
+        types = schema_after(python, types)
         if any(isinstance(step, AssignWindows) for step in python):
             hidden = hidden | {START: pl.Int64(), END: pl.Int64()}
         if expressions is None:

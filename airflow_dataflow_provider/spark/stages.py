@@ -14,13 +14,14 @@ from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.spark.hashing import key_hash
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT, SIGN, TIMESTAMP
 from airflow_dataflow_provider.spark.kernel.kernel import Kernel, kernel_for
-from airflow_dataflow_provider.spark.par_do import apply, schema_at
+from airflow_dataflow_provider.spark.par_do import apply, check_has, schema_after
 from airflow_dataflow_provider.spark.placing import ORDER
 from airflow_dataflow_provider.spark.reading import element_types
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from airflow_dataflow_provider.model.grouping import Grouping
     from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.spark.reading import Schema
 
@@ -56,7 +57,7 @@ class Stages:
         found: list[Schema] = []
         schema = element_types(pipeline.source, source) if isinstance(pipeline.source, Files) else source
         for number, grouping in enumerate(pipeline.groupings):
-            found.append(schema_at(grouping, schema, spark))
+            found.append(_schema_at(grouping, schema, spark))
             kernel = _kernel(pipeline, tuple(found), number)
             schema = {
                 **kernel.key_types,
@@ -101,6 +102,18 @@ class Stages:
             start = panes["window_start"].dt.epoch("us").fill_null(np.iinfo(np.int64).min).alias(ORDER[0])
             elements = elements.hstack([start, keys, index])
         return apply(following.par_dos, elements)
+
+
+def _schema_at(grouping: Grouping, schema: Schema, spark: SparkSession | None) -> Schema:
+    """The types of the columns as they come to a grouping, after its steps."""
+    if spark is None:
+        found = schema_after(grouping.par_dos, schema)
+    else:
+        from airflow_dataflow_provider.spark.spark_columns import schema_through  # noqa: PLC0415 - with Spark only
+
+        found = schema_through(grouping.par_dos, schema, spark)
+    check_has(found, grouping.input_columns(), f"the grouping by {', '.join(grouping.key)}")
+    return found
 
 
 def following_columns(kernel: Kernel) -> Sequence[str]:

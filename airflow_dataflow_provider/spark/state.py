@@ -19,8 +19,10 @@ import polars as pl
 
 from airflow_dataflow_provider.model.windows import expired_until
 from airflow_dataflow_provider.spark.frames import read_arrow, write_arrow
+from airflow_dataflow_provider.spark.kernel import folding
 from airflow_dataflow_provider.spark.kernel.columns import END
-from airflow_dataflow_provider.spark.kernel.kernel import Kernel, Outcome
+from airflow_dataflow_provider.spark.kernel.epoch import Outcome
+from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 from airflow_dataflow_provider.spark.kernel.triggers.wake import Wake
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ class Partition:
             parts = [frame, *(read_arrow(self.store, f"{FOLDER}/{name}").select(frame.columns) for name in missing)]
             frame = pl.concat(parts, rechunk=True)
             if len(missing) > 1 or len(parts[0]):
-                frame = kernel.newest(frame)
+                frame = folding.newest(kernel, frame)
         # Also where no file is missing: windows may have expired, and published, in another process, without a new one.
         expired = frame[END] <= expired_until(horizon, kernel.grouping.allowed_lateness)
         if expired.any():

@@ -16,7 +16,8 @@ from airflow_dataflow_provider.model.batch import BatchPolicies
 from airflow_dataflow_provider.model.errors import OwnershipError, StateError, SubmissionError
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.par_do import SparkColumns
-from airflow_dataflow_provider.model.proofs import Risk, never_fires_in_a_stream, refuse
+from airflow_dataflow_provider.model.proofs import never_fires_in_a_stream, refuse
+from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.windows import GlobalWindows

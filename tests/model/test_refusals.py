@@ -55,7 +55,7 @@ from airflow_dataflow_provider import (
     maybe,
 )
 from airflow_dataflow_provider.model.hashing import key_hash
-from airflow_dataflow_provider.model.proofs import Risk
+from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.time import duration, to_micros
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 

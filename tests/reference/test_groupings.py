@@ -35,7 +35,8 @@ from airflow_dataflow_provider import (
 )
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.elements import Pane, PaneTiming
-from airflow_dataflow_provider.model.proofs import Risk, fires_once
+from airflow_dataflow_provider.model.proofs import fires_once
+from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.time import to_datetime
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, NOTHING_KNOWN
 from airflow_dataflow_provider.reference.interpreter import Counts, Epoch, Interpreter, interpret

@@ -19,9 +19,11 @@ from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
 from airflow_dataflow_provider.spark.kernel import dense
+from airflow_dataflow_provider.spark.kernel.advance import advance
 from airflow_dataflow_provider.spark.kernel.codes import key_codes, occurrence, order_by
 from airflow_dataflow_provider.spark.kernel.columns import START
-from airflow_dataflow_provider.spark.kernel.kernel import Arrived, Kernel
+from airflow_dataflow_provider.spark.kernel.epoch import Arrived
+from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 from airflow_dataflow_provider.spark.kernel.windows import components
 
 MINUTE = 60_000_000
@@ -68,11 +70,11 @@ def test_what_comes_is_added_to_the_open_windows(
     before: list[tuple[int, int, int]], rows: list[tuple[int, int, int]], fits: bool
 ) -> None:
     clock = Clock(0, NOTHING_KNOWN)
-    opened = ADDING.advance(ADDING.empty_state(), Arrived([partials(before)]), clock, MIN_TIME).state
+    opened = advance(ADDING, ADDING.empty_state(), Arrived([partials(before)]), clock, MIN_TIME).state
     with fitting(fits):
-        found = ADDING.advance(opened, Arrived([partials(rows)]), clock, MIN_TIME)
+        found = advance(ADDING, opened, Arrived([partials(rows)]), clock, MIN_TIME)
     with mock.patch.object(dense, "take", return_value=False):
-        wanted = ADDING.advance(opened, Arrived([partials(rows)], combined=False), clock, MIN_TIME)
+        wanted = advance(ADDING, opened, Arrived([partials(rows)], combined=False), clock, MIN_TIME)
     assert_frame_equal(found.state, wanted.state, check_row_order=False)
     assert_frame_equal(found.changed, wanted.changed, check_row_order=False)
 

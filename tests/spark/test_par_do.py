@@ -31,8 +31,9 @@ from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo
 from airflow_dataflow_provider.model.time import to_micros
 from airflow_dataflow_provider.reference import par_do as reference
-from airflow_dataflow_provider.spark.par_do import apply, schema_after, schema_at
+from airflow_dataflow_provider.spark.par_do import apply, schema_after
 from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, Schema
+from airflow_dataflow_provider.spark.stages import Stages
 
 SCHEMA: Schema = {"text": pl.String(), "number": pl.Int64(), "share": pl.Float64()}
 Row = Mapping[str, Any]
@@ -259,7 +260,7 @@ def test_a_grouping_by_a_column_that_no_step_makes_is_refused() -> None:
         .combine(n=Count())
     )
     with pytest.raises(SubmissionError, match="grouping by text reads the column 'text'") as refusal:
-        schema_at(pipeline.grouping, SCHEMA)
+        Stages.of(pipeline, SCHEMA)
     assert refusal.value.code == "SUBMIT_PAR_DO"
 
 

@@ -13,9 +13,8 @@ import pytest
 from airflow_dataflow_provider import FixedWindows, PerElement, SparkColumns, SubmissionError, Vectorised
 from airflow_dataflow_provider.model.par_do import AssignWindows
 from airflow_dataflow_provider.spark.frames import from_blob, to_blob
-from airflow_dataflow_provider.spark.par_do import schema_after
 from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, Schema
-from airflow_dataflow_provider.spark.spark_columns import Passed, Shuffled, through_spark, told_by_spark
+from airflow_dataflow_provider.spark.spark_columns import Passed, Shuffled, schema_through, through_spark, told_by_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -131,13 +130,13 @@ def test_an_expression_that_spark_or_the_engine_cannot_take_is_refused_before_it
     spark: SparkSession, step: SparkColumns, told: str
 ) -> None:
     with pytest.raises(SubmissionError, match=told) as refusal:
-        schema_after([step], dict(ROWS.schema), spark)
+        schema_through([step], dict(ROWS.schema), spark)
     assert refusal.value.code == "SUBMIT_PAR_DO"
 
 
 def test_a_column_of_a_type_that_spark_lacks_is_refused_by_name(spark: SparkSession) -> None:
     with pytest.raises(SubmissionError, match="'clock' of type Time") as refusal:
-        schema_after([SparkColumns("true")], {"clock": pl.Time()}, spark)
+        schema_through([SparkColumns("true")], {"clock": pl.Time()}, spark)
     assert refusal.value.code == "SUBMIT_PAR_DO"
 
 

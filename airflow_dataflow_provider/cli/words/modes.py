@@ -7,7 +7,8 @@ from collections.abc import Callable
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.modes import Boundedness, RuntimeMode
 from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.model.proofs import Risk, never_fires_in_a_stream
+from airflow_dataflow_provider.model.proofs import never_fires_in_a_stream
+from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.windows import GlobalWindows
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.grouping import Grouping
 from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.model.proofs import Risk, never_fires_in_a_stream
+from airflow_dataflow_provider.model.proofs import never_fires_in_a_stream
+from airflow_dataflow_provider.model.risk import Risk
 
 _PROVEN = {
     Risk.MAY_LOSE_DATA: "no element comes after the last firing of a window that still takes it",

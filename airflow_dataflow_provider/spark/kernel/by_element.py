@@ -20,7 +20,8 @@ from airflow_dataflow_provider.spark.kernel.standing import FlatStanding
 from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Elements, Indices, Mask, States, Windows
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.spark.kernel.kernel import Kernel, Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import Progress
+    from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 
 _SEGMENT = "_segment"
 

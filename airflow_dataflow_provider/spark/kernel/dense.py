@@ -19,27 +19,12 @@ from airflow_dataflow_provider.spark.kernel.codes import Codes, key_codes, sorte
 from airflow_dataflow_provider.spark.kernel.columns import END, FRESH, ID, START
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from airflow_dataflow_provider.spark.kernel.kernel import Kernel, Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import Progress
+    from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 
 _FOLDS: dict[str, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 _ROOM = 2**20
 """Places that a table may have, beside eight a row: it is cleared for each epoch."""
-
-
-def foldable(fields: Mapping[str, tuple[str | None, pl.DataType]]) -> dict[str, str] | None:
-    """How each accumulator folds, if all are single numbers that do.
-
-    Args:
-        fields: for each accumulator column ``sum``, ``min``, ``max`` or None, and its type.
-    """
-    folds: dict[str, str] = {}
-    for name, (how, dtype) in fields.items():
-        if how is None or not (dtype == pl.Int64 or (dtype == pl.Float64 and how == "sum")):
-            return None
-        folds[name] = how
-    return folds
 
 
 def take(kernel: Kernel, now: Progress, came: pl.DataFrame) -> bool:

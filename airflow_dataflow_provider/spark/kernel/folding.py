@@ -13,7 +13,8 @@ from airflow_dataflow_provider.spark.kernel.columns import END, FRESH, RIGHT, ST
 from airflow_dataflow_provider.spark.kernel.windows import slide
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.spark.kernel.kernel import Arrived, Kernel, Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Progress
+    from airflow_dataflow_provider.spark.kernel.kernel import Kernel
     from airflow_dataflow_provider.spark.kernel.triggers.node import Indices
 
 
@@ -28,6 +29,12 @@ def fold(kernel: Kernel, partials: list[pl.DataFrame], *, combined: bool) -> pl.
     alone = combined and len(partials) == 1
     folded = partials[0] if alone else pl.concat(partials).group_by(kernel.by, maintain_order=False).agg(kernel.merge())
     return folded if kernel.end is None else folded.with_columns(kernel.end.alias(END))
+
+
+def newest(kernel: Kernel, windows: pl.DataFrame) -> pl.DataFrame:
+    """The last row of each open window."""
+    found = dense.newest(kernel, windows)
+    return windows.unique(subset=kernel.identity, keep="last", maintain_order=False) if found is None else found
 
 
 def take(kernel: Kernel, now: Progress, arrived: Arrived) -> None:

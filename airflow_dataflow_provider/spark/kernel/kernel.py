@@ -1,17 +1,14 @@
-"""The kernel: one epoch of one grouping in one state partition, for all its keys and windows at once.
+"""The kernel of a grouping: which columns its open windows have, how they fold, and what its triggers see of them.
 
-A few steps, each a handful of column operations: bring what has arrived into the open windows (:mod:`folding`, or
-:mod:`merging` where windows merge, or :mod:`by_element` where the trigger looks at each element), then, at the epoch's
-boundary, publish what is due and drop what has expired (:mod:`publishing`). The reference interpreter does the same one
-window at a time; the two are compared pane for pane.
+It knows the grouping and the types of its columns, and no data. What becomes of data in an epoch is
+:func:`~airflow_dataflow_provider.spark.kernel.advance.advance`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -29,9 +26,7 @@ from airflow_dataflow_provider.model.windows import (
     SlidingWindows,
     WindowStrategy,
 )
-from airflow_dataflow_provider.model.windows import expired_until as expired_by
 from airflow_dataflow_provider.spark.aggregates import Aggregates
-from airflow_dataflow_provider.spark.kernel import by_element, dense, folding, merging, publishing
 from airflow_dataflow_provider.spark.kernel.bookkeeping import Bookkeeping
 from airflow_dataflow_provider.spark.kernel.columns import (
     ELEMENTS,
@@ -47,83 +42,13 @@ from airflow_dataflow_provider.spark.kernel.columns import (
 from airflow_dataflow_provider.spark.kernel.panes import Panes
 from airflow_dataflow_provider.spark.kernel.standing import FlatStanding, ListedStanding
 from airflow_dataflow_provider.spark.kernel.triggers import compile_trigger
-from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Mask, Percentiles, States, Times, Windows
+from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Mask, Percentiles, States, Windows
 from airflow_dataflow_provider.spark.kernel.triggers.own import OwnNode
-from airflow_dataflow_provider.spark.kernel.triggers.wake import Wake
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.grouping import Grouping
-    from airflow_dataflow_provider.model.time import Micros
 
 _NO_CLOCK = Clock(0, NOTHING_KNOWN)
-
-
-@dataclass(frozen=True, slots=True)
-class Arrived:
-    """What an epoch brings to a partition.
-
-    Attributes:
-        partials: partial accumulators, several a key and window; or None.
-        elements: single elements in arrival order, with their windows; or None.
-        combined: whether each of the partials' frames has at most one row a key and window already.
-    """
-
-    partials: list[pl.DataFrame]
-    elements: pl.DataFrame | None = None
-    combined: bool = True
-
-
-@dataclass(slots=True)
-class Progress:
-    """An epoch under way.
-
-    Attributes:
-        state: every open window.
-        changed: which of its rows differ from before.
-        panes: what has been published, in order.
-        touched: the windows as they were that may have become part of others.
-        expired: elements that no window takes any more.
-        late: how many elements came after their window was complete, but were taken.
-    """
-
-    state: pl.DataFrame
-    changed: Mask
-    clock: Clock
-    horizon: Micros
-    panes: list[pl.DataFrame]
-    touched: pl.DataFrame | None = None
-    expired: pl.DataFrame | None = None
-    late: int = 0
-    next_id: int = -1
-
-    def new_ids(self, count: int) -> Times:
-        """Numbers that no open window has; one that a closed window had may come again, for the newest file wins."""
-        if self.next_id < 0:
-            highest = cast("int | None", self.state[ID].max())
-            self.next_id = 0 if highest is None else highest + 1
-        self.next_id += count
-        return np.arange(self.next_id - count, self.next_id, dtype=np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one epoch did to a partition.
-
-    Attributes:
-        state: every window still open.
-        changed: the rows of ``state`` that differ from before (new, updated, or fired), and tombstones.
-        panes: what was fired, in the pane log's columns.
-        wake: when the partition next has something to do.
-        expired: elements that no window took; only where windows merge (others are judged on the map side).
-        late: elements that came after their window was complete, likewise.
-    """
-
-    state: pl.DataFrame
-    changed: pl.DataFrame
-    panes: pl.DataFrame
-    wake: Wake
-    expired: pl.DataFrame | None = None
-    late: int = 0
 
 
 class Kernel:
@@ -151,11 +76,11 @@ class Kernel:
         self.key_types = {column: schema[column] for column in grouping.key}
         self.merges = window.merges
         self.slides = isinstance(window, SlidingWindows)
-        own = any(isinstance(node, OwnNode) for node in [*trigger_nodes(self.trigger)])
+        own = any(isinstance(node, OwnNode) for node in [*_trigger_nodes(self.trigger)])
         self.has_own_trigger = own
         self.book = Bookkeeping(grouping, own=own, takes_back=takes_back)
         fields = {field.name: (field.how, field.dtype) for field in self.aggregates.fields}
-        self.folds = dense.foldable({**fields, **self.book.folds})
+        self.folds = _foldable({**fields, **self.book.folds})
         self.retracts = retracts(grouping, is_last=is_last)
         self.discards = grouping.refinement is DISCARDING
         self.by_element = trigger.looks_at_elements
@@ -223,11 +148,6 @@ class Kernel:
         """Two partial accumulators side by side to one."""
         return [*self.aggregates.pair(suffix), *self.book.pair(suffix)]
 
-    def newest(self, windows: pl.DataFrame) -> pl.DataFrame:
-        """The last row of each open window."""
-        found = dense.newest(self, windows)
-        return windows.unique(subset=self.identity, keep="last", maintain_order=False) if found is None else found
-
     def opened(self, partials: pl.DataFrame, *, fresh: bool = True) -> pl.DataFrame:
         """State rows for windows that have just opened."""
         defaults = [
@@ -249,54 +169,7 @@ class Kernel:
             return False
         return 0 if dtype.is_numeric() and not name.startswith("_standing") else None
 
-    # One epoch
-
-    def fold(self, partials: list[pl.DataFrame], *, combined: bool) -> pl.DataFrame:
-        """Partial accumulators of several map tasks, one row a key and window."""
-        return folding.fold(self, partials, combined=combined)
-
-    def advance(
-        self,
-        state: pl.DataFrame,
-        arrived: Arrived | None,
-        clock: Clock,
-        horizon: Micros,
-        arriving: tuple[Clock, Micros] | None = None,
-    ) -> Outcome:
-        """Run one epoch.
-
-        Args:
-            state: the open windows before, in :attr:`state_schema`.
-            arrived: the epoch's elements, or None.
-            clock: what fires panes.
-            horizon: the ordinary watermark by which windows expire (see ``reference.epoch.Epoch``).
-            arriving: clock and horizon while the elements come in, where they are those of the epoch before: the
-                results of a grouping before are taken while its watermark still waits for them.
-        """
-        now = Progress(state, np.zeros(len(state), dtype=np.bool_), *(arriving or (clock, horizon)), [])
-        if self.merges:
-            now.new_ids(0)
-        came = arrived is not None and arrived.elements is not None and len(arrived.elements) > 0
-        # After another grouping that is another clock: each window is asked, whether its partition has elements or not.
-        if self.by_element and (came or arriving is not None):
-            publishing.at_boundary(self, now)
-        if arrived is not None:
-            if self.one_by_one:
-                merging.one_by_one(self, now, arrived)
-            elif self.by_element:
-                by_element.take(self, now, arrived.elements)
-            elif self.merges:
-                merging.take(self, now, arrived)
-            else:
-                folding.take(self, now, arrived)
-        now.clock, now.horizon = clock, horizon
-        publishing.at_boundary(self, now)
-        changed = now.state.filter(now.changed)
-        removed = merging.tombstones(now, expired_by(horizon, self.grouping.allowed_lateness))
-        if removed is not None:
-            changed = pl.concat([changed, removed])
-        panes = pl.concat(now.panes) if now.panes else self.no_panes
-        return Outcome(now.state, changed, panes, self._wake(now), now.expired, now.late)
+    # What the triggers see
 
     def windows(self, rows: pl.DataFrame, clock: Clock, *, at_boundary: bool = True) -> Windows:
         """What triggers see of some open windows."""
@@ -342,17 +215,19 @@ class Kernel:
         nothing = self.empty_state()
         return self.panes.inserts(nothing, self.aggregates.extract(nothing), np.zeros(0, dtype=np.bool_), _NO_CLOCK)
 
-    def _wake(self, now: Progress) -> Wake:
-        windows, states = self.windows(now.state, now.clock), self.states(now.state)
-        return Wake.of(
-            self.trigger,
-            self.percentiles,
-            self.grouping.trigger.signals(),
-            states,
-            windows,
-            always=self.has_own_trigger,
-            by_element=self.by_element,
-        )
+
+def _foldable(fields: Mapping[str, tuple[str | None, pl.DataType]]) -> dict[str, str] | None:
+    """How each accumulator folds, if all are single numbers that do.
+
+    Args:
+        fields: for each accumulator column ``sum``, ``min``, ``max`` or None, and its type.
+    """
+    folds: dict[str, str] = {}
+    for name, (how, dtype) in fields.items():
+        if how is None or not (dtype == pl.Int64 or (dtype == pl.Float64 and how == "sum")):
+            return None
+        folds[name] = how
+    return folds
 
 
 def _end(window: WindowStrategy) -> pl.Expr | None:
@@ -366,9 +241,9 @@ def _end(window: WindowStrategy) -> pl.Expr | None:
             return None
 
 
-def trigger_nodes(node: object) -> list[object]:
+def _trigger_nodes(node: object) -> list[object]:
     """A compiled tree's nodes."""
-    return [node, *(below for part in getattr(node, "nodes", ()) for below in trigger_nodes(part))]
+    return [node, *(below for part in getattr(node, "nodes", ()) for below in _trigger_nodes(part))]
 
 
 @lru_cache(maxsize=16)

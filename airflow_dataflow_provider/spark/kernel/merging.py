@@ -33,7 +33,8 @@ from airflow_dataflow_provider.spark.kernel.windows import components
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.time import Micros
-    from airflow_dataflow_provider.spark.kernel.kernel import Arrived, Kernel, Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Progress
+    from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 
 _AT = "_at"
 

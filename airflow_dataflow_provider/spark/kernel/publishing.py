@@ -16,7 +16,8 @@ from airflow_dataflow_provider.spark.kernel.columns import END, FINISHED, INDEX,
 from airflow_dataflow_provider.spark.kernel.triggers.node import Indices, Mask
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.spark.kernel.kernel import Kernel, Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import Progress
+    from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 
 
 def at_boundary(kernel: Kernel, now: Progress) -> None:

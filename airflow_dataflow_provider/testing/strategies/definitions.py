@@ -12,8 +12,8 @@ from airflow_dataflow_provider.model.combiners import Combiner, Count, Max, Mean
 from airflow_dataflow_provider.model.grouping import EARLIEST, END_OF_WINDOW, LATEST, OutputTime
 from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo
 from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.model.proofs import Risk
 from airflow_dataflow_provider.model.refinement import ACCUMULATING_AND_RETRACTING, DISCARDING, Refinement
+from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.model.triggers import Trigger

@@ -1,0 +1,82 @@
+"""One epoch of one grouping in one state partition, for all its keys and windows at once.
+
+A few steps, each a handful of column operations: bring what has arrived into the open windows (:mod:`folding`, or
+:mod:`merging` where windows merge, or :mod:`by_element` where the trigger looks at each element), then, at the epoch's
+boundary, publish what is due and drop what has expired (:mod:`publishing`). The reference interpreter does the same one
+window at a time; the two are compared pane for pane.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from airflow_dataflow_provider.model.windows import expired_until
+from airflow_dataflow_provider.spark.kernel import by_element, folding, merging, publishing
+from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Outcome, Progress
+from airflow_dataflow_provider.spark.kernel.triggers.wake import Wake
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.clock import Clock
+    from airflow_dataflow_provider.model.time import Micros
+    from airflow_dataflow_provider.spark.kernel.kernel import Kernel
+
+
+def advance(
+    kernel: Kernel,
+    state: pl.DataFrame,
+    arrived: Arrived | None,
+    clock: Clock,
+    horizon: Micros,
+    *,
+    arriving: tuple[Clock, Micros] | None = None,
+) -> Outcome:
+    """Run one epoch.
+
+    Args:
+        kernel: the grouping's.
+        state: the open windows before, in ``kernel.state_schema``.
+        arrived: the epoch's elements, or None.
+        clock: what fires panes.
+        horizon: the ordinary watermark by which windows expire (see ``reference.epoch.Epoch``).
+        arriving: clock and horizon while the elements come in, where they are those of the epoch before: the results of
+            a grouping before are taken while its watermark still waits for them.
+    """
+    now = Progress(state, np.zeros(len(state), dtype=np.bool_), *(arriving or (clock, horizon)), [])
+    if kernel.merges:
+        now.new_ids(0)
+    came = arrived is not None and arrived.elements is not None and len(arrived.elements) > 0
+    # After another grouping that is another clock: each window is asked, whether its partition has elements or not.
+    if kernel.by_element and (came or arriving is not None):
+        publishing.at_boundary(kernel, now)
+    if arrived is not None:
+        if kernel.one_by_one:
+            merging.one_by_one(kernel, now, arrived)
+        elif kernel.by_element:
+            by_element.take(kernel, now, arrived.elements)
+        elif kernel.merges:
+            merging.take(kernel, now, arrived)
+        else:
+            folding.take(kernel, now, arrived)
+    now.clock, now.horizon = clock, horizon
+    publishing.at_boundary(kernel, now)
+    changed = now.state.filter(now.changed)
+    removed = merging.tombstones(now, expired_until(horizon, kernel.grouping.allowed_lateness))
+    if removed is not None:
+        changed = pl.concat([changed, removed])
+    panes = pl.concat(now.panes) if now.panes else kernel.no_panes
+    return Outcome(now.state, changed, panes, _wake(kernel, now), now.expired, now.late)
+
+
+def _wake(kernel: Kernel, now: Progress) -> Wake:
+    return Wake.of(
+        kernel.trigger,
+        kernel.percentiles,
+        kernel.grouping.trigger.signals(),
+        kernel.states(now.state),
+        kernel.windows(now.state, now.clock),
+        always=kernel.has_own_trigger,
+        by_element=kernel.by_element,
+    )

@@ -1,0 +1,85 @@
+"""What an epoch brings to one state partition, what is known while it is under way, and what comes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import polars as pl
+
+from airflow_dataflow_provider.spark.kernel.columns import ID
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.clock import Clock
+    from airflow_dataflow_provider.model.time import Micros
+    from airflow_dataflow_provider.spark.kernel.triggers.node import Mask, Times
+    from airflow_dataflow_provider.spark.kernel.triggers.wake import Wake
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What an epoch brings to a partition.
+
+    Attributes:
+        partials: partial accumulators, several a key and window; or None.
+        elements: single elements in arrival order, with their windows; or None.
+        combined: whether each of the partials' frames has at most one row a key and window already.
+    """
+
+    partials: list[pl.DataFrame]
+    elements: pl.DataFrame | None = None
+    combined: bool = True
+
+
+@dataclass(slots=True)
+class Progress:
+    """An epoch under way.
+
+    Attributes:
+        state: every open window.
+        changed: which of its rows differ from before.
+        panes: what has been published, in order.
+        touched: the windows as they were that may have become part of others.
+        expired: elements that no window takes any more.
+        late: how many elements came after their window was complete, but were taken.
+    """
+
+    state: pl.DataFrame
+    changed: Mask
+    clock: Clock
+    horizon: Micros
+    panes: list[pl.DataFrame]
+    touched: pl.DataFrame | None = None
+    expired: pl.DataFrame | None = None
+    late: int = 0
+    next_id: int = -1
+
+    def new_ids(self, count: int) -> Times:
+        """Numbers that no open window has; one that a closed window had may come again, for the newest file wins."""
+        if self.next_id < 0:
+            highest = cast("int | None", self.state[ID].max())
+            self.next_id = 0 if highest is None else highest + 1
+        self.next_id += count
+        return np.arange(self.next_id - count, self.next_id, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one epoch did to a partition.
+
+    Attributes:
+        state: every window still open.
+        changed: the rows of ``state`` that differ from before (new, updated, or fired), and tombstones.
+        panes: what was fired, in the pane log's columns.
+        wake: when the partition next has something to do.
+        expired: elements that no window took; only where windows merge (others are judged on the map side).
+        late: elements that came after their window was complete, likewise.
+    """
+
+    state: pl.DataFrame
+    changed: pl.DataFrame
+    panes: pl.DataFrame
+    wake: Wake
+    expired: pl.DataFrame | None = None
+    late: int = 0
