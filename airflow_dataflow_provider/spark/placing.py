@@ -106,7 +106,9 @@ class Placing:
         if self.window_ends is None:
             return rows
         after, until = self.window_ends
-        return rows.filter((pl.col(END) > after) & (pl.col(END) <= until))
+        end = rows[END].to_numpy()
+        inside = (end > after) & (end <= until)
+        return rows if inside.all() else rows.filter(inside)
 
     def _without_expired(self, rows: pl.DataFrame, judged: Judged) -> pl.DataFrame:
         if self.horizon == MIN_TIME or not len(rows):

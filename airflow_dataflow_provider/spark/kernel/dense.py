@@ -73,12 +73,13 @@ def fold(kernel: Kernel, came: pl.DataFrame, *, sparse: bool = True) -> pl.DataF
     if numbered is None:
         return None
     codes, places = numbered
+    windows = came.select(kernel.by)
     if not _fits(places, len(codes)):
         if not sparse:
             return None
         order, first = _runs(codes, places)
         found = reduced(kernel, came, order, first)
-        return None if found is None else came[order[first]].with_columns(
+        return None if found is None else windows[order[first]].with_columns(
             pl.Series(name, values) for name, values in found.items()
         )  # fmt: skip
     row = np.full(places, -1, dtype=_narrow(len(codes)))
@@ -87,7 +88,7 @@ def fold(kernel: Kernel, came: pl.DataFrame, *, sparse: bool = True) -> pl.DataF
     sums = _folded(kernel, came.clear(), came, codes, places)
     if sums is None:
         return None
-    return came[row[numbers]].with_columns(pl.Series(name, values[numbers]) for name, values in sums.items())
+    return windows[row[numbers]].with_columns(pl.Series(name, values[numbers]) for name, values in sums.items())
 
 
 def reduced(kernel: Kernel, lifted: pl.DataFrame, order: Codes, first: Codes) -> dict[str, np.ndarray[Any, Any]] | None:
