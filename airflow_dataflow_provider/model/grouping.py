@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.combiners import Combiner
-from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo
+from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo, Vectorised
 from airflow_dataflow_provider.model.refinement import Refinement
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, duration_text
 from airflow_dataflow_provider.model.triggers import Trigger
@@ -73,6 +74,12 @@ class Grouping:
         return any(isinstance(step, AssignWindows) for step in self.par_dos)
 
     @property
+    def moves_times(self) -> bool:
+        """Whether event times can change after windows were assigned by them."""
+        since = dropwhile(lambda step: not isinstance(step, AssignWindows), self.par_dos)
+        return any(isinstance(step, Vectorised) for step in since)
+
+    @property
     def forgets_times(self) -> bool:
         """Whether a pane has the event time of its own elements, and not of those of panes before."""
         return self.refinement is Refinement.DISCARDING and self.output_time is not END_OF_WINDOW
@@ -136,10 +143,14 @@ def earliest_output(grouping: Grouping, horizon: Micros) -> Micros:
 
     An open window may have an earlier one.
     """
-    border = expired_until(horizon, grouping.allowed_lateness)
-    if grouping.output_time is END_OF_WINDOW or border in (MIN_TIME, MAX_TIME):
+    border, window = expired_until(horizon, grouping.allowed_lateness), grouping.window
+    if border in (MIN_TIME, MAX_TIME):
         return border
-    if grouping.window.merges and (grouping.output_time is EARLIEST or grouping.forgets_times):
+    if window.merges and window.may_shrink:
+        return MIN_TIME
+    if grouping.output_time is END_OF_WINDOW:
+        return border
+    if window.merges and (grouping.output_time is EARLIEST or grouping.forgets_times):
         # An element that alone would come too late is taken where others connect it with an open window, however many.
         return MIN_TIME
-    return MIN_TIME if grouping.window.longest is None else border - grouping.window.longest
+    return MIN_TIME if window.longest is None or grouping.moves_times else border - window.longest

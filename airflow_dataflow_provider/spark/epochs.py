@@ -331,8 +331,7 @@ class Epochs:
                 report.late += answer["late"]
                 report.expired += answer["expired"]
                 workers[str(partition)] = answer["worker"]
-                if answer["expired_file"]:
-                    report.expired_files.append(answer["expired_file"])
+                report.expired_files += answer["expired_files"]
                 if answer["pane_file"]:
                     files[partition] = answer["pane_file"]
         if answered:

@@ -118,10 +118,13 @@ class EpochJob:
         answered: list[list[Reduced]] = []
         after: list[StageState] = []
         for number, state in enumerate(states):
+            following = MIN_TIME
+            if not stateless and number + 1 < len(states):
+                _, following = states[number + 1].hold.arriving(clock)
             side = ReduceSide(
                 self.stages, number, self.partitions, self.state_url, self.panes_url, self.epoch,
                 None if stateless else state.chains, state.expired_until, clock, horizon, self.combining,
-                self.window_ends, arriving,
+                self.window_ends, arriving, following,
             )  # fmt: skip
             reduced = run_stage(side)
             answers = [answer for _, answer, _ in reduced]

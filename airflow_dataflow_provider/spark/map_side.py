@@ -22,7 +22,7 @@ from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
 from airflow_dataflow_provider.spark.delays import Observation
 from airflow_dataflow_provider.spark.frames import to_blob, write_parquet
-from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, EVENT, START
+from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, EVENT, SIGN, START
 from airflow_dataflow_provider.spark.par_do import apply
 from airflow_dataflow_provider.spark.placing import Judged, Placing
 from airflow_dataflow_provider.spark.reading import Schema, read
@@ -188,6 +188,7 @@ def set_expired_aside(state_url: str, epoch: int, rows: pl.DataFrame, horizon: M
         pl.when(finite).then(pl.col(END)).cast(moment).alias("_window_end"),
         pl.lit(horizon if horizon < MAX_TIME else None).cast(moment).alias("_watermark"),
         (pl.col(ARRIVAL) - pl.col(EVENT)).cast(pl.Duration("us")).alias("_delay"),
+        (pl.col(SIGN) < 0 if SIGN in rows.columns else pl.lit(value=False)).alias("_is_retraction"),
         pl.lit("the window had expired").alias("_reason"),
     )
     return set_aside(state_url, EXPIRED_FOLDER, epoch, lost)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from airflow_dataflow_provider.model.time import iso, to_datetime
+from airflow_dataflow_provider.model.time import MIN_TIME, iso, to_datetime
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
@@ -61,7 +61,8 @@ class ReduceSide:
         horizon: the ordinary watermark by which windows expire.
         combined: whether what the map side sends has at most one row a key and window in each blob.
         window_ends: an interval epoch publishes only windows whose end lies in ``(from, to]``; None: all.
-        arriving: clock and horizon while a grouping's results come in.
+        arriving: clock and horizon while the results of the grouping before come in.
+        following: the horizon by which this one's results are late or expired in the grouping after it.
     """
 
     stages: Stages
@@ -77,6 +78,7 @@ class ReduceSide:
     combined: bool = True
     window_ends: tuple[Micros, Micros] | None = None
     arriving: tuple[Clock, Micros] | None = None
+    following: Micros = MIN_TIME
 
     @property
     def is_last(self) -> bool:
@@ -111,18 +113,21 @@ class ReduceSide:
         """The answer of a grouping before the last, and what its results are to the next one's partitions."""
         reports, frames = _unpacked(arrived)
         answer, outcome = self.run(partition, frames)
+        judged = Judged()
+        sent = [(to, (f"{partition:06d}", to_blob(frame))) for to, frame in self.results(outcome, judged)]
+        answer["late"] += judged.late
+        self._set_aside(judged.expired, self.following, answer)
         yield ANSWER, (reports, answer, None)
-        for to, frame in self.results(outcome):
-            yield to, (f"{partition:06d}", to_blob(frame))
+        yield from sent
 
-    def results(self, outcome: Outcome) -> Iterator[tuple[int, pl.DataFrame]]:
+    def results(self, outcome: Outcome, judged: Judged) -> Iterator[tuple[int, pl.DataFrame]]:
         """What a grouping has published, as it goes to the next one's partitions."""
         if not len(outcome.panes):
             return
         elements = self.stages.results_as_elements(self.stage, outcome.panes)
-        placing = Placing(self.stages.kernel(self.stage + 1), self.partitions)
+        placing = Placing(self.stages.kernel(self.stage + 1), self.partitions, self.following)
         with sums_that_fit():
-            yield from placing.place(elements, Judged())
+            yield from placing.place(elements, judged)
 
     def run(self, partition: int, arrived: list[pl.DataFrame]) -> tuple[dict[str, Any], Outcome]:
         """Advance one partition: its answer as JSON, and what came of it."""
@@ -140,12 +145,10 @@ class ReduceSide:
             chain, written = keyed.save(self.epoch, before, outcome)
         answer = {
             "partition": partition, "chain": chain.to_json(), "written": written, "pane_file": None, "panes": 0,
-            "folded": sum(map(len, arrived)), "late": outcome.late, "expired": 0, "expired_file": None,
+            "folded": sum(map(len, arrived)), "late": outcome.late, "expired": 0, "expired_files": [],
             "worker": f"{socket.gethostname()}:{os.getpid()}",
         }  # fmt: skip
-        if outcome.expired is not None:
-            answer["expired"] = len(outcome.expired)
-            answer["expired_file"] = set_expired_aside(self.state_url, self.epoch, outcome.expired, self.horizon)
+        self._set_aside(outcome.expired, self.horizon, answer)
         if not self.is_last:
             answer["waiting"] = {
                 f"{percentile!r}": iso(time)
@@ -153,6 +156,12 @@ class ReduceSide:
             }
             answer["earliest"] = iso(earliest_output_time(kernel, outcome.state, self.clock))
         return answer, outcome
+
+    def _set_aside(self, expired: pl.DataFrame | None, horizon: Micros, answer: dict[str, Any]) -> None:
+        """Write elements that no window took to the late output, and say so in the answer."""
+        if expired is not None:
+            answer["expired"] += len(expired)
+            answer["expired_files"].append(set_expired_aside(self.state_url, self.epoch, expired, horizon))
 
     def _sorted(self, kernel: Kernel, arrived: list[pl.DataFrame]) -> Arrived | None:
         """Partial accumulators on one side, elements in the order of arrival on the other."""

@@ -40,14 +40,20 @@ class SideOutputs:
         Returns:
             The columns that the pipeline reads (under windows that merge: those of the grouping), then ``_event_time``,
             ``_arrival_time``, ``_window_start`` and ``_window_end`` (UTC; null where infinite), ``_watermark`` (the one
-            by which it was judged), ``_delay`` (arrival less event time), ``_reason`` and ``_epoch``.
+            by which it was judged), ``_delay`` (arrival less event time), ``_is_retraction`` (a result of a grouping
+            before that takes another back), ``_reason`` and ``_epoch``.
         """
         import polars as pl
 
         from airflow_dataflow_provider.spark.map_side import EXPIRED_FOLDER
 
         moments = ("_event_time", "_arrival_time", "_window_start", "_window_end", "_watermark")
-        told = {**dict.fromkeys(moments, pl.Datetime("us", "UTC")), "_delay": pl.Duration("us"), "_reason": pl.String()}
+        told = {
+            **dict.fromkeys(moments, pl.Datetime("us", "UTC")),
+            "_delay": pl.Duration("us"),
+            "_is_retraction": pl.Boolean(),
+            "_reason": pl.String(),
+        }
         return self._read(EXPIRED_FOLDER, "expired_files", since, told)
 
     def rejected(self, since: int = 0) -> pl.DataFrame:

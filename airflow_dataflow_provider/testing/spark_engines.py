@@ -190,8 +190,9 @@ class _Stage:
 def _expired(row: dict[str, Any]) -> ExpiredElement:
     """A row of the late output."""
     event_time, arrival_time = to_micros(row["_event_time"]), to_micros(row["_arrival_time"])
+    columns = {name: row[name] for name in row if not name.startswith("_")}
     return ExpiredElement(
-        element=Element({name: row[name] for name in row if not name.startswith("_")}, event_time, arrival_time),
+        element=Element(columns, event_time, arrival_time, is_retraction=row["_is_retraction"]),
         window=Window(_micros(row["_window_start"], MIN_TIME), _micros(row["_window_end"], MAX_TIME)),
         watermark=_micros(row["_watermark"], MAX_TIME),
         delay=arrival_time - event_time,

@@ -37,6 +37,7 @@ class SessionWindows(WindowStrategy):
 
     gap: Micros
     merges = True
+    may_shrink = False
 
     def __init__(self, gap: Duration) -> None:
         object.__setattr__(self, "gap", positive(gap, "SessionWindows gap"))

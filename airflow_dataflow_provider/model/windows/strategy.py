@@ -27,6 +27,9 @@ class WindowStrategy(ABC):
 
     merges: bool = False
     """Whether open windows of a key can become others."""
+    may_shrink: bool = True
+    """Whether a merge can end earlier than one of its parts. Where none can, say so: then results have a bound, and the
+    windows of a grouping that follows can expire."""
     columns: tuple[str, ...] = ()
     """The input columns that :meth:`assign` looks at, beside the event time and the key."""
 

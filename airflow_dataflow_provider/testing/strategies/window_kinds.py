@@ -48,10 +48,12 @@ class LongerWhenOdd(WindowStrategy):
 class Validity(WindowStrategy):
     """A strategy of a user's own: what an element says holds until the next one, so its window shrinks when that comes.
 
-    ``[t, for ever)`` becomes ``[t, next t)``. Elements of one key at one instant share a window.
+    ``[t, for ever)`` becomes ``[t, next t)``. Elements of one key at one instant share a window. With
+    ``may_shrink=False`` it lies, and results can come too late for a grouping that follows.
     """
 
     for_ever: Micros = _FOR_EVER
+    may_shrink: bool = True
     merges = True
 
     def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] = NO_ROW) -> list[Window]:  # noqa: ARG002
@@ -114,8 +116,8 @@ def own_aligned_windows() -> SearchStrategy[WindowStrategy]:
 
 @cache
 def own_merging_windows() -> SearchStrategy[WindowStrategy]:
-    """A user's, that shrink when they merge."""
-    return st.just(Validity())
+    """A user's, that shrink when they merge, whatever they say."""
+    return st.builds(Validity, may_shrink=st.sampled_from((True, True, False)))
 
 
 WINDOW_FAMILIES = {
