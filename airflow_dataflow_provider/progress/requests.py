@@ -75,7 +75,7 @@ def request_stop(store: Store, now: Micros, drain: bool = False) -> Request:
     Raises:
         StateError: ``STATE_ABSENT``, if there is no pipeline here.
     """
-    _require_pipeline(store)
+    require_pipeline(store)
     owner = present_owner(store)
     kind: RequestKind = "drain" if drain else "stop"
     return _put(store, Request(_new_id(now), kind, None, 0 if owner is None else owner.token, now))
@@ -175,7 +175,12 @@ def _new_id(now: Micros) -> str:
     return f"{moment:%Y%m%dT%H%M%S%fZ}-{uuid.uuid4().hex[:8]}"
 
 
-def _require_pipeline(store: Store) -> None:
+def require_pipeline(store: Store) -> None:
+    """Refuse a URL at which there is no pipeline.
+
+    Raises:
+        StateError: ``STATE_ABSENT``.
+    """
     if identity.load(store) is None:
         raise absent(store)
 

@@ -118,13 +118,12 @@ class EpochJob:
         answered: list[list[Reduced]] = []
         after: list[StageState] = []
         for number, state in enumerate(states):
-            following = MIN_TIME
-            if not stateless and number + 1 < len(states):
-                _, following = states[number + 1].hold.arriving(clock)
+            told = Hold() if stateless or number + 1 == len(states) else states[number + 1].hold
+            results_arrive = told.arriving(clock)
             side = ReduceSide(
                 self.stages, number, self.partitions, self.state_url, self.panes_url, self.epoch,
                 None if stateless else state.chains, state.expired_until, clock, horizon, self.combining,
-                self.window_ends, arriving, following,
+                self.window_ends, arriving, results_arrive[1],
             )  # fmt: skip
             reduced = run_stage(side)
             answers = [answer for _, answer, _ in reduced]
@@ -133,8 +132,7 @@ class EpochJob:
             after.append(StageState({**state.chains, **chains}, horizon, hold))
             if side.is_last:
                 break
-            hold = Hold() if stateless else states[number + 1].hold
-            arriving = hold.arriving(clock)
+            hold, arriving = told, results_arrive
             waiting, earliest = _told(answers)
             border = earliest_output(self.stages.pipeline.groupings[number], horizon)
             hold, clock, horizon = hold.after(clock, horizon, waiting=waiting, earliest=min(border, earliest))

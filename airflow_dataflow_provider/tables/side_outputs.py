@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow_dataflow_provider.progress import identity
 from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.requests import absent
+from airflow_dataflow_provider.progress.requests import require_pipeline
 from airflow_dataflow_provider.progress.store import Store
 
 if TYPE_CHECKING:
@@ -30,8 +29,7 @@ class SideOutputs:
 
     def __init__(self, url: str) -> None:
         self._store = Store.open(url)
-        if identity.load(self._store) is None:
-            raise absent(self._store)
+        require_pipeline(self._store)
         self._log = EpochLog(self._store)
 
     def expired(self, since: int = 0) -> pl.DataFrame:
