@@ -67,6 +67,8 @@ def _facts(status: Status) -> Table:
     add("panes", f"{status.panes:,}")
     add("frontier", "unknown" if status.frontier is None else iso(status.frontier))
     add("backlog", "unknown" if status.backlog is None else f"{status.backlog:,} waiting")
+    if status.covered.spans:
+        add("covered", status.covered.describe())
     if status.left_out is not None:
         add("left out", f"{status.left_out.describe()}; the next run without a percentile reads it", "yellow")
     if status.signals:

@@ -58,8 +58,13 @@ _ENDED: Final = {
 }
 
 
-def ask_watermark(status: Status | None, *, percentile: float, target: Micros) -> Answer:
-    """Whether a pipeline's published watermark has reached a time.
+def ask_watermark(status: Status | None, *, percentile: float, target: Micros, start: Micros | None = None) -> Answer:
+    """Whether a pipeline is complete up to a time: by its published watermark, or because batches have computed it.
+
+    A stream publishes a watermark, and that claims everything older. A batch over an interval claims the windows that
+    end in the interval, and no others: neither those before it nor those in a gap between two intervals. So ``target``
+    alone asks for the windows that end at ``target``, and ``start`` for all that end after ``start`` and up to
+    ``target``. A batch over everything claims what is older than the moment at which it ran.
 
     A stream that has ended says *never*: nothing will move it. Scheduled runs say *not yet* whatever became of the last
     one: their schedule starts the next.
@@ -68,27 +73,38 @@ def ask_watermark(status: Status | None, *, percentile: float, target: Micros) -
         status: the pipeline's; None if it has no state yet.
         percentile: the share of the events, above 0 and at most 100.
         target: the time to be reached, in microseconds since the epoch.
+        start: the end of the last window that is not asked for.
 
     Raises:
-        DefinitionError: ``DEFINITION_PERCENTILE``.
+        DefinitionError: ``DEFINITION_PERCENTILE``; ``SUBMIT_INTERVAL`` if ``start`` is not before ``target``.
     """
     share = check_percentile(percentile)
+    if start is not None and start >= target:
+        raise DefinitionError(
+            f"the windows from {iso(start)} to {iso(target)} are asked for",
+            why="no window ends in such a span, so the question has no answer",
+            todo="give a start before the target",
+            code="SUBMIT_INTERVAL",
+        )
     name = f"W_{percentile_text(share)}"
+    wanted = iso(target) if start is None else f"{iso(start)} to {iso(target)}"
     if status is None:
         return Answer(NOT_YET, f"the pipeline has no state yet; {name} is waited for to reach {iso(target)}")
     watermark = status.watermarks.at(share)
     has = f"{name} is {'not known yet' if watermark == MIN_TIME else iso(watermark)}, {iso(target)} is waited for"
     if watermark >= target:
         return Answer(REACHED, f"{name} of {status.pipeline!r} is {iso(watermark)}, at or past {iso(target)}")
-    left_out = status.left_out
-    if status.state == "completed" and status.interval is None and left_out is not None:
-        if share <= left_out.percent_read:
+    if status.covered.covers(target, start=start):
+        return Answer(REACHED, f"batch runs of {status.pipeline!r} have computed {wanted}")
+    if status.covered.spans:
+        has = f"{has}; {status.covered.describe()}"
+    left_out, read_until = status.left_out, status.processing_time
+    if status.state == "completed" and status.interval is None and left_out is not None and read_until is not None:
+        if share <= left_out.percent_read and target <= read_until:
             read = f"{left_out.percent_read:.4g} % of its input"
             return Answer(REACHED, f"the batch run of {status.pipeline!r} has read {read}, up to {iso(target)}")
         todo = "the next run without a percentile reads it"
         return Answer(NOT_YET, f"the batch run of {status.pipeline!r} has left out {left_out.describe()}; {todo}")
-    if status.state == "completed" and (status.interval is None or status.interval[1] >= target):
-        return Answer(REACHED, f"the batch run of {status.pipeline!r} has read all of its input, up to {iso(target)}")
     if share > status.claimable:
         return Answer(
             NEVER,

@@ -12,8 +12,9 @@ from typing import Any, Final, Literal, get_args
 
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.errors import StateError
-from airflow_dataflow_provider.model.time import Micros, from_iso, iso
+from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
+from airflow_dataflow_provider.progress.coverage import NOTHING_COVERED, Coverage
 from airflow_dataflow_provider.progress.documents import from_optional_iso, optional_iso
 from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.store import Json
@@ -175,7 +176,7 @@ class EpochRecord:
         details: whatever else the engine must find again; JSON.
         totals, panes_total: ``rows`` and ``panes`` summed from the first epoch to this one.
         told: ``published`` of the newest epoch up to this one that is not an interval's; None if there is none.
-        covered_until: the greatest end of the intervals up to this epoch; None if there is none.
+        covered: the event times that batches up to this epoch have computed, each over an interval or over everything.
 
     The last four are running values, so that one record tells the state of the pipeline. :meth:`following` fills them.
     """
@@ -202,7 +203,7 @@ class EpochRecord:
     totals: RowCounts = RowCounts()
     panes_total: int = 0
     told: WatermarkCurve | None = None
-    covered_until: Micros | None = None
+    covered: Coverage = NOTHING_COVERED
 
     def __post_init__(self) -> None:
         _check(self.epoch, self.kind, self.mode, self.interval)
@@ -218,12 +219,13 @@ class EpochRecord:
         """
         told = None if previous is None else previous.told
         left_out = self.left_out
-        published, covered = self.published, None if previous is None else previous.covered_until
+        published, covered = self.published, NOTHING_COVERED if previous is None else previous.covered
         if self.interval is None:
             told = published = published if told is None else published.raised_to(told)
         else:
-            covered = self.interval[1] if covered is None else max(covered, self.interval[1])
             left_out = None if previous is None else previous.left_out
+        if (span := self._computes()) is not None:
+            covered = covered.with_span(*span)
         return dataclasses.replace(
             self,
             published=published,
@@ -231,8 +233,17 @@ class EpochRecord:
             totals=self.rows if previous is None else previous.totals + self.rows,
             panes_total=self.panes + (0 if previous is None else previous.panes_total),
             told=told,
-            covered_until=covered,
+            covered=covered,
         )
+
+    def _computes(self) -> Interval | None:
+        """The windows that this epoch alone makes complete, by their ends: ``(from, to]``.
+
+        A batch over everything has read what was there when it ended, so it says nothing of windows that end later.
+        """
+        if self.interval is not None or self.kind != "end_of_input" or self.mode != "batch" or self.left_out:
+            return self.interval
+        return MIN_TIME, self.clock.processing_time
 
     def to_json(self) -> Json:
         """The document of the commit."""
@@ -259,7 +270,7 @@ class EpochRecord:
                 "rows": self.totals.to_json(),
                 "panes": self.panes_total,
                 "watermarks": None if self.told is None else self.told.to_json(),
-                "covered_until": optional_iso(self.covered_until),
+                "covered": self.covered.to_json(),
             },
             "details": dict(self.details),
         }
@@ -291,7 +302,7 @@ class EpochRecord:
             totals=RowCounts.from_json(running["rows"]),
             panes_total=running["panes"],
             told=None if running["watermarks"] is None else WatermarkCurve.from_json(running["watermarks"]),
-            covered_until=from_optional_iso(running["covered_until"]),
+            covered=Coverage.from_json(running.get("covered", ())),
         )
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, iso
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve, percentile_text
 from airflow_dataflow_provider.progress import identity, signals
+from airflow_dataflow_provider.progress.coverage import NOTHING_COVERED, Coverage
 from airflow_dataflow_provider.progress.documents import optional_iso
 from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.log import EpochLog
@@ -32,7 +33,8 @@ class Status:
         mode: the runtime mode of the last run; None if it never ran.
         state: what becomes of the pipeline just now.
         epoch: the last committed epoch; None if there is none.
-        watermarks: the published curve; where only intervals were run, the latest end of these at every percentile.
+        watermarks: the published curve; intervals do not move it.
+        covered: the event times that batches have computed, each over an interval or over everything.
         claimable: the greatest percentile that the estimator can claim.
         end_of_input: whether the last epoch reached it.
         interval: the interval of the last epoch; None if it was no interval's.
@@ -42,6 +44,7 @@ class Status:
         frontier: how far, in arrival time, the source was read.
         backlog: rows (or splits) known to wait.
         left_out: what a batch with a percentile has not waited for, and no later run has read; None if nothing.
+        processing_time: the clock of the last epoch; None if there is none.
         lag: processing time minus ``W_100`` at the last epoch, in microseconds; None while the watermark is infinite.
         updated_at: the time of the newest thing told.
         detail: more about the state, for people.
@@ -68,6 +71,8 @@ class Status:
     updated_at: Micros
     detail: str
     signals: tuple[str, ...] = ()
+    covered: Coverage = NOTHING_COVERED
+    processing_time: Micros | None = None
 
     def to_json(self) -> Json:
         """One JSON object; times are ISO 8601, or null while nothing is known, or ``"+inf"``."""
@@ -82,6 +87,7 @@ class Status:
             "watermarks": {
                 percentile_text(share): None if time == MIN_TIME else iso(time) for share, time in self.watermarks
             },
+            "covered": self.covered.to_json(),
             "claimable": self.claimable,
             "end_of_input": self.end_of_input,
             "interval": None if self.interval is None else [iso(bound) for bound in self.interval],
@@ -91,6 +97,7 @@ class Status:
             "backlog": self.backlog,
             "left_out": None if self.left_out is None else self.left_out.to_json(),
             "signals": list(self.signals),
+            "processing_time": optional_iso(self.processing_time),
             "lag_seconds": None if self.lag is None else self.lag / 1_000_000,
             "owner": None if self.owner is None else self.owner.to_json(),
             "updated_at": iso(self.updated_at),
@@ -117,7 +124,7 @@ def read_status(url: str, *, now: Micros | None = None) -> Status:
         raise absent(store)
     owner = present_owner(store)  # before the last record: a driver commits first and says goodbye then
     last = EpochLog(store).last_record()
-    watermarks = _watermarks(last)
+    watermarks = NOTHING_KNOWN if last is None or last.told is None else last.told
     times = [pipeline.created_at]
     if owner is not None:
         times.append(owner.heartbeat_at)
@@ -144,15 +151,9 @@ def read_status(url: str, *, now: Micros | None = None) -> Status:
         updated_at=max(times),
         detail="" if owner is None else owner.detail,
         signals=signals.waiting(store, pipeline.signals),
+        covered=NOTHING_COVERED if last is None else last.covered,
+        processing_time=None if last is None else last.clock.processing_time,
     )
-
-
-def _watermarks(last: EpochRecord | None) -> WatermarkCurve:
-    if last is None:
-        return NOTHING_KNOWN
-    if last.told is not None:
-        return last.told
-    return NOTHING_KNOWN if last.covered_until is None else WatermarkCurve.flat(last.covered_until)
 
 
 def _state(owner: OwnerInfo | None, last: EpochRecord | None, now: Micros) -> PipelineState:

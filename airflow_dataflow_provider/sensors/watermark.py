@@ -11,7 +11,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from airflow_dataflow_provider.hooks.reference import PipelineReference
 from airflow_dataflow_provider.model.errors import DefinitionError
-from airflow_dataflow_provider.model.time import to_micros
+from airflow_dataflow_provider.model.time import iso, to_micros
 from airflow_dataflow_provider.model.watermarks import percentile as check_percentile
 from airflow_dataflow_provider.operators.failures import as_task_failure
 from airflow_dataflow_provider.operators.templating import is_literal
@@ -26,12 +26,18 @@ if TYPE_CHECKING:
 class WatermarkSensor(BaseSensorOperator):
     """Waits until ``W_percentile`` of a pipeline reaches ``target``: until that share of what is older has arrived.
 
+    Batch runs over intervals move no watermark: they compute the windows that end in their intervals. There
+    ``target`` is reached once the windows that end at ``target`` are computed, and with ``start`` all that end after
+    ``start`` too. So the gate of a day whose run failed stays closed when the run of a later day succeeds.
+
     Three answers: *reached* (the task succeeds), *not yet* (it waits), and *never* (it fails at once and for good, with
     the reason): the stream has ended, or its estimator cannot claim the percentile. For a scheduled pipeline between
     two runs the answer is *not yet*: its schedule goes on.
 
     Args:
         target: the time to be reached, an aware datetime or ISO 8601 with an offset. Templated.
+        start: where batches run over intervals, wait for every window that ends after this time and up to ``target``,
+            for example ``"{{ data_interval_start }}"`` if the windows are shorter than the interval. Templated.
         pipeline: whose default state it is about, ``"module:attribute"``; or
         state: the URL of the state. Both templated.
         percentile: which watermark; 100 is the ordinary one. Templated.
@@ -48,13 +54,14 @@ class WatermarkSensor(BaseSensorOperator):
         DefinitionError: when the DAG is parsed, for a percentile or target that is wrong without a template in it.
     """
 
-    template_fields: Sequence[str] = ("pipeline", "state", "percentile", "target")
+    template_fields: Sequence[str] = ("pipeline", "state", "percentile", "target", "start")
     ui_color: str = "#cfe2f3"
 
     def __init__(
         self,
         *,
         target: str | dt.datetime,
+        start: str | dt.datetime | None = None,
         pipeline: str | None = None,
         state: str | None = None,
         percentile: float | str = 100,
@@ -74,7 +81,10 @@ class WatermarkSensor(BaseSensorOperator):
             check_percentile(percentile)
         if is_literal(target) or isinstance(target, dt.datetime):
             to_micros(target, what="target")
+        if is_literal(start) or isinstance(start, dt.datetime):
+            to_micros(start, what="start")
         self.target = target
+        self.start = start
         self.pipeline = pipeline
         self.state = state
         self.percentile = percentile
@@ -90,7 +100,7 @@ class WatermarkSensor(BaseSensorOperator):
             from airflow_dataflow_provider.hooks.dataflow import DataflowHook
 
             state = DataflowHook(self.dataflow_conn_id).state_url(str(self.pipeline))
-        return WatermarkQuestion.read(state, self.percentile, self.target)
+        return WatermarkQuestion.read(state, self.percentile, self.target, self.start)
 
     def poke(self, context: Context) -> PokeReturnValue:  # noqa: ARG002 - Airflow's signature
         """Ask once.
@@ -124,7 +134,8 @@ class WatermarkSensor(BaseSensorOperator):
             trigger=WatermarkTrigger(
                 state=self.question.state,
                 percentile=self.question.percentile,
-                target=self.target.isoformat() if isinstance(self.target, dt.datetime) else self.target,
+                target=iso(self.question.target),
+                start=None if self.question.start is None else iso(self.question.start),
                 poke_interval=self.poke_interval,
             ),
             method_name="execute_complete",

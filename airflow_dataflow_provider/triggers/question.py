@@ -17,20 +17,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkQuestion:
-    """Has ``W_percentile`` of the pipeline at ``state`` reached ``target``?"""
+    """Has ``W_percentile`` of the pipeline at ``state`` reached ``target``, or have batches computed up to it?"""
 
     state: str
     percentile: float
     target: Micros
+    start: Micros | None = None
 
     @classmethod
-    def read(cls, state: str, percentile: float | str, target: dt.datetime | str) -> WatermarkQuestion:
+    def read(
+        cls, state: str, percentile: float | str, target: str | dt.datetime, start: str | dt.datetime | None = None
+    ) -> WatermarkQuestion:
         """Read what a user wrote.
 
         Raises:
             DefinitionError: ``DEFINITION_PERCENTILE``, ``TIME_NAIVE``, ``TIME_UNPARSABLE``.
         """
-        return cls(state, check_percentile(percentile), to_micros(target, what="target"))
+        since = None if start is None else to_micros(start, what="start")
+        return cls(state, check_percentile(percentile), to_micros(target, what="target"), since)
 
     def ask(self) -> tuple[Answer, dict[str, Any]]:
         """Read the pipeline's progress once.
@@ -51,12 +55,13 @@ class WatermarkQuestion:
             if error.code != "STATE_ABSENT":
                 raise
             status = None
-        answer = ask_watermark(status, percentile=self.percentile, target=self.target)
+        answer = ask_watermark(status, percentile=self.percentile, target=self.target, start=self.start)
         facts = {
             "answer": str(answer.verdict),
             "because": answer.because,
             "percentile": self.percentile,
             "target": iso(self.target),
+            "start": None if self.start is None else iso(self.start),
             "state_url": self.state,
             "pipeline": status.pipeline if status else None,
             "watermark": iso(status.watermarks.at(self.percentile)) if status else None,

@@ -24,24 +24,28 @@ class WatermarkTrigger(BaseTrigger):
         state: the URL of the pipeline's state.
         percentile: which watermark.
         target: the time to be reached, ISO 8601 with an offset.
+        start: as of the sensor, ISO 8601 with an offset.
         poke_interval: seconds between two looks.
     """
 
-    def __init__(self, *, state: str, percentile: float, target: str, poke_interval: float = 60.0) -> None:
+    def __init__(
+        self, *, state: str, percentile: float, target: str, start: str | None = None, poke_interval: float = 60.0
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.state = state
         self.percentile = percentile
         self.target = target
+        self.start = start
         self.poke_interval = poke_interval
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The trigger as Airflow stores it."""
-        fields = ("state", "percentile", "target", "poke_interval")
+        fields = ("state", "percentile", "target", "start", "poke_interval")
         return f"{type(self).__module__}.{type(self).__name__}", {name: getattr(self, name) for name in fields}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Yield one event, when there is an answer that stays."""
-        question = WatermarkQuestion.read(self.state, self.percentile, self.target)
+        question = WatermarkQuestion.read(self.state, self.percentile, self.target, self.start)
         failures, said = 0, ""
         while True:
             try:

@@ -96,6 +96,7 @@ def test_a_watermark_that_is_there_is_returned_at_once(url: str) -> None:
         "epoch": 0,
         "percentile": 97.0,
         "target": TARGET,
+        "start": None,
         "pipeline": "departures",
         "state_url": url,
     }

@@ -97,6 +97,8 @@ def test_the_last_interval_and_the_end_of_input_are_told(command: Run, state: st
     EpochLog(store).commit(interval_record(1, NOON, NOON + SECOND))
     told = rows_of(command("status", "--state", state).out)["epoch"]
     assert told == "1, an interval from 2013-01-01T12:00:00Z to 2013-01-01T12:00:01Z"
+    covered = rows_of(command("status", "--state", state).out)["covered"]
+    assert covered == "computed: 2013-01-01T12:00:00Z to 2013-01-01T12:00:01Z"
 
 
 def test_signals_that_wait_are_told_and_those_that_nobody_hears_are_not(command: Run, state: str) -> None:

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from airflow_dataflow_provider.model.errors import DefinitionError
+from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
 from airflow_dataflow_provider.progress.answer import NEVER, NOT_YET, REACHED, Answer, Verdict, ask_watermark
+from airflow_dataflow_provider.progress.coverage import Coverage
 from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.records import RowCounts
 from airflow_dataflow_provider.progress.status import Status
@@ -41,8 +43,8 @@ def _status(**changes: Any) -> Status:
     return dataclasses.replace(running, **changes)
 
 
-def _ask(percentile: float = 97, target: int = NOON + 1, **changes: Any) -> Answer:
-    return ask_watermark(_status(**changes), percentile=percentile, target=target)
+def _ask(percentile: float = 97, target: int = NOON + 1, start: int | None = None, **changes: Any) -> Answer:
+    return ask_watermark(_status(**changes), percentile=percentile, target=target, start=start)
 
 
 def test_a_watermark_is_reached_at_its_time_and_not_a_microsecond_before() -> None:
@@ -87,8 +89,15 @@ def test_a_percentile_above_what_can_be_claimed_will_never_be_reached() -> None:
     assert _ask(percentile=99, claimable=99).verdict is NOT_YET
 
 
-def test_a_completed_batch_over_everything_has_reached_every_time() -> None:
-    assert _ask(mode="batch", state="completed", watermarks=NOTHING_KNOWN).reached
+def _batch(*spans: tuple[int, int], **changes: Any) -> dict[str, Any]:
+    return {"mode": "batch", "state": "completed", "watermarks": NOTHING_KNOWN, "covered": Coverage(spans), **changes}
+
+
+def test_a_completed_batch_over_everything_has_reached_every_time_before_it_ran_and_none_after() -> None:
+    done = _batch((MIN_TIME, NOON))
+    assert _ask(target=NOON - 10**15, **done).reached
+    assert _ask(target=NOON, **done).reached
+    assert _ask(target=NOON + 1, **done).verdict is NOT_YET
 
 
 def test_a_completed_batch_that_left_something_out_has_reached_the_share_that_it_read_and_no_more() -> None:
@@ -97,17 +106,50 @@ def test_a_completed_batch_that_left_something_out_has_reached_the_share_that_it
         "state": "completed",
         "watermarks": NOTHING_KNOWN,
         "left_out": LeftOut((("a.parquet", 4),), of=100),
+        "processing_time": NOON + 1,
     }
     assert _ask(percentile=96, **done).reached
+    assert _ask(percentile=96, target=NOON + 2, **done).verdict is NOT_YET
     more = _ask(percentile=97, **done)
     assert more.verdict is NOT_YET
     assert "left out 1 file, 4 bytes, 4 % of the input" in more.because
 
 
-def test_a_completed_batch_over_an_interval_has_reached_its_end_and_no_more() -> None:
-    done = {"mode": "batch", "state": "completed", "watermarks": NOTHING_KNOWN, "interval": (NOON, NOON + SECOND)}
-    assert _ask(target=NOON + SECOND, **done).reached
-    assert _ask(target=NOON + SECOND + 1, **done).verdict is NOT_YET
+def test_an_interval_has_reached_the_ends_of_its_windows_and_nothing_before_or_after_it() -> None:
+    for state in ("completed", "starting", "running", "failed", "stopped", "lost"):
+        done = _batch((NOON, NOON + SECOND), state=state)
+        assert _ask(target=NOON + 1, **done).reached
+        assert _ask(target=NOON + SECOND, **done).reached
+        for target in (NOON - SECOND, NOON, NOON + SECOND + 1):
+            answer = _ask(target=target, **done)
+            assert answer.verdict is NOT_YET
+            assert "computed: 2013-01-01T12:00:00Z to 2013-01-01T12:00:01Z" in answer.because
+
+
+def test_the_gate_of_a_day_that_failed_stays_closed_when_a_later_day_succeeds() -> None:
+    days = [NOON + 86_400 * SECOND * day for day in range(6)]
+    done = _batch((days[0], days[2]), (days[3], days[4]))  # day 2 failed
+    for day, is_open in enumerate((True, True, False, True, False)):
+        assert _ask(target=days[day + 1], **done).reached is is_open
+        assert _ask(target=days[day + 1], start=days[day], **done).reached is is_open
+    assert not _ask(target=days[4], start=days[0], **done).reached
+
+
+def test_half_a_day_is_not_the_day() -> None:
+    done = _batch((NOON + SECOND, NOON + 2 * SECOND))
+    assert _ask(target=NOON + 2 * SECOND, **done).reached
+    assert _ask(target=NOON + 2 * SECOND, start=NOON + SECOND, **done).reached
+    assert not _ask(target=NOON + 2 * SECOND, start=NOON, **done).reached
+
+
+def test_a_published_watermark_claims_everything_older_wherever_the_question_starts() -> None:
+    assert _ask(target=NOON, start=NOON - SECOND).reached
+
+
+def test_a_question_about_no_time_at_all_is_refused() -> None:
+    with pytest.raises(DefinitionError) as error:
+        _ask(target=NOON, start=NOON)
+    assert error.value.code == "SUBMIT_INTERVAL"
 
 
 def test_a_pipeline_without_a_state_has_not_reached_it_yet() -> None:

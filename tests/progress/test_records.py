@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -90,10 +91,28 @@ def test_an_interval_moves_no_published_watermark() -> None:
     assert record(2, published=WatermarkCurve.flat(NOON + 1)).following(batch).published.at(100) == NOON + 1
 
 
-def test_intervals_cover_up_to_the_latest_end_in_whatever_order_they_run() -> None:
+def test_intervals_cover_what_they_computed_and_nothing_between_them() -> None:
     late = interval_record(0, NOON, NOON + 60).following(None)
-    early = interval_record(1, NOON - 60, NOON).following(late)
-    assert early.covered_until == NOON + 60
+    early = interval_record(1, NOON - 120, NOON - 60).following(late)
+    assert early.covered.spans == ((NOON - 120, NOON - 60), (NOON, NOON + 60))
+    assert record(2).following(early).covered == early.covered
+    between = interval_record(3, NOON - 60, NOON).following(early)
+    assert between.covered.spans == ((NOON - 120, NOON + 60),)
+
+
+def test_a_batch_over_everything_covers_what_is_older_than_its_run() -> None:
+    whole = record(0, kind="end_of_input", mode="batch", end_of_input=True)
+    assert whole.following(None).covered.spans == ((MIN_TIME, NOON),)
+    left_out = dataclasses.replace(whole, left_out=LeftOut((("a.parquet", 1),), 10))
+    drained = dataclasses.replace(whole, mode="streaming")
+    for no_batch_over_everything in (left_out, drained):
+        assert not no_batch_over_everything.following(None).covered.spans
+
+
+def test_a_record_from_before_coverage_was_kept_covers_nothing() -> None:
+    document = interval_record(0, NOON, NOON + 60).following(None).to_json()
+    del document["running"]["covered"]
+    assert not EpochRecord.from_json(document).covered.spans
 
 
 @pytest.mark.parametrize(

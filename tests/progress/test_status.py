@@ -165,14 +165,15 @@ def test_an_interval_does_not_hide_the_watermark_of_the_stream(store: Store) -> 
     assert _status(store).watermarks == CURVE
 
 
-def test_where_only_intervals_ran_the_watermark_is_their_latest_end(store: Store) -> None:
+def test_intervals_say_what_they_cover_and_move_no_watermark(store: Store) -> None:
     make_identity(store)
     log = EpochLog(store)
     log.commit(interval_record(0, NOON, NOON + 2 * SECOND, published=NOTHING_KNOWN))
-    log.commit(interval_record(1, NOON - SECOND, NOON, published=NOTHING_KNOWN))
+    log.commit(interval_record(1, NOON - 2 * SECOND, NOON - SECOND, published=NOTHING_KNOWN))
     status = _status(store)
-    assert {time for _, time in status.watermarks} == {NOON + 2 * SECOND}
-    assert status.interval == (NOON - SECOND, NOON)
+    assert status.watermarks == NOTHING_KNOWN
+    assert status.covered.spans == ((NOON - 2 * SECOND, NOON - SECOND), (NOON, NOON + 2 * SECOND))
+    assert status.interval == (NOON - 2 * SECOND, NOON - SECOND)
 
 
 def test_the_status_is_as_new_as_the_newest_thing_told(store: Store) -> None:
@@ -208,6 +209,7 @@ def test_the_status_is_one_json_object(store: Store) -> None:
         "detail": "",
         "epoch": 0,
         "watermarks": {"97": "2013-01-01T12:00:00Z", "99.5": "2013-01-01T11:59:59Z", "100": None},
+        "covered": [],
         "claimable": 100.0,
         "end_of_input": False,
         "interval": None,
@@ -217,6 +219,7 @@ def test_the_status_is_one_json_object(store: Store) -> None:
         "backlog": 3,
         "left_out": None,
         "signals": [],
+        "processing_time": "2013-01-01T12:00:00Z",
         "lag_seconds": None,
         "updated_at": "2013-01-01T12:00:01Z",
     }
