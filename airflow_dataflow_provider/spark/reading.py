@@ -5,15 +5,14 @@ The file read is part of the map pass: what crosses the JVM is the path, not the
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import fsspec
 import polars as pl
 
 from airflow_dataflow_provider.model.errors import DataError, SubmissionError
+from airflow_dataflow_provider.spark.opening import contents, path_or_contents
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.sources import Files
@@ -46,9 +45,11 @@ def column_types(source: Files, file: str) -> Schema:
     """
     try:
         if source.format == "parquet":
-            found: Mapping[str, pl.DataType] = pl.read_parquet_schema(_open(file))
+            found: Mapping[str, pl.DataType] = pl.scan_parquet(
+                path_or_contents(source, file), glob=False, hive_partitioning=False
+            ).collect_schema()
         else:
-            found = pl.read_csv(_open(file), n_rows=10_000, try_parse_dates=False).schema
+            found = pl.read_csv(contents(source, file), n_rows=10_000, try_parse_dates=False).schema
     except (OSError, pl.exceptions.PolarsError) as error:
         raise _unreadable(file, error) from error
     return {name: kept_as(dtype) for name, dtype in found.items()}
@@ -159,7 +160,7 @@ def read(source: Files, schema: Schema, file: str, now: int, between: tuple[int,
 def _load(source: Files, columns: list[str] | None, file: str, between: tuple[int, int] | None = None) -> pl.DataFrame:
     try:
         if source.format == "parquet" and between is not None:
-            scan = pl.scan_parquet(_open(file), hive_partitioning=False)
+            scan = pl.scan_parquet(path_or_contents(source, file), glob=False, hive_partitioning=False)
             column = source.event_time if isinstance(source.event_time, str) else source.arrival_time
             dtype = None if column is None else scan.collect_schema().get(column)
             if column is not None and isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
@@ -168,9 +169,9 @@ def _load(source: Files, columns: list[str] | None, file: str, between: tuple[in
                 scan = scan.filter(((moment >= begin) & (moment < end)) | moment.is_null())
             return (scan if columns is None else scan.select(columns)).collect()
         if source.format == "parquet":
-            return pl.read_parquet(_open(file), columns=columns, hive_partitioning=False)
+            return pl.read_parquet(path_or_contents(source, file), columns=columns, glob=False, hive_partitioning=False)
         # Everything as text first: a value that does not read as its type must be seen, not turned into a null.
-        return pl.read_csv(_open(file), columns=columns, infer_schema=False)
+        return pl.read_csv(contents(source, file), columns=columns, infer_schema=False)
     except pl.exceptions.ColumnNotFoundError as error:
         raise DataError(
             f"{file} lacks a column that the pipeline reads: {error}",
@@ -212,19 +213,6 @@ def kept_as(dtype: pl.DataType) -> pl.DataType:
     if dtype in (pl.Categorical, pl.Enum):
         return pl.String()
     return dtype
-
-
-def _open(file: str) -> str | io.BytesIO:
-    """What polars can read: a local path as it is, anything else through fsspec.
-
-    Spark names local files ``file:/a/b`` or ``file:///a/b``, with nothing escaped.
-    """
-    if file.startswith("file:"):
-        return "/" + file.removeprefix("file:").lstrip("/")
-    if "://" not in file:
-        return file
-    with fsspec.open(file, "rb") as stream:
-        return io.BytesIO(stream.read())
 
 
 def _unreadable(file: str, error: Exception) -> DataError:
