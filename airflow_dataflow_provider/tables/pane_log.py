@@ -10,7 +10,7 @@ A pane's row has the key columns, the aggregates, and: ``window_start``, ``windo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.errors import StateError
@@ -21,18 +21,22 @@ from airflow_dataflow_provider.progress.store import Store
 if TYPE_CHECKING:
     import polars as pl
 
+    from airflow_dataflow_provider.model.combiners import Combiner
+
 
 class PaneLogReader:
     """Reads a pane log while it is being written.
 
     Args:
         url: the folder of the pane log, or of the state that it belongs to.
+        combiners: by output name, those of the pipeline. Only :meth:`current` needs them, and only where panes are
+            discarding and one of the combiners is the user's own: a reader runs no code that a file names.
 
     Raises:
         StateError: ``STATE_NO_PANES`` where there is none.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, combiners: Mapping[str, Combiner] | None = None) -> None:
         store = Store.open(url)
         if store.exists(POINTER) and "url" in (pointer := store.read_json(POINTER)):
             store = Store.open(str(pointer["url"]))
@@ -45,6 +49,7 @@ class PaneLogReader:
             )
         self._store = store
         self._header = store.read_json(HEADER)
+        self._combiners = combiners
 
     @property
     def key(self) -> list[str]:
@@ -74,6 +79,10 @@ class PaneLogReader:
 
         Where panes accumulate the last one stands; where they are discarding they are added up. A window's first pane
         starts it anew, and a commit that replaces an interval removes what stood there.
+
+        Raises:
+            StateError: ``STATE_NEEDS_COMBINER`` where discarding panes are to be added up by a combiner of the user's
+                own, and it was not given.
         """
         import polars as pl
 
@@ -106,7 +115,7 @@ class PaneLogReader:
         from airflow_dataflow_provider.spark.frames import schema_from_bytes
 
         input_schema = schema_from_bytes(bytes.fromhex(self._header["input_schema"]))
-        aggregates = Aggregates.from_json(self._header["combiners"], input_schema)
+        aggregates = Aggregates.from_json(self._header["combiners"], input_schema, self._combiners)
         merged = panes.rename({f"_{name}": name for name in aggregates.names}).group_by(by).agg(aggregates.merge())
         return merged.select(*by).hstack(aggregates.extract(merged))
 

@@ -187,16 +187,22 @@ def test_built_in_combiners_stand_in_a_header_as_the_code_that_makes_them() -> N
     assert combiners_from_json(written) == BUILT_IN
 
 
-def test_the_users_own_combiners_stand_in_a_header_with_all_that_reading_needs() -> None:
-    written = json.loads(json.dumps(combiners_to_json(pipeline(own=Untyped("x")).grouping)))
-    assert written["own"]["code"] == "Untyped(column='x')"
-    assert repr(combiners_from_json(written)["own"]) == "Untyped(column='x')"
+def test_the_users_own_combiners_stand_in_a_header_by_name_and_are_brought_along_by_who_reads() -> None:
+    written = json.loads(json.dumps(combiners_to_json(pipeline(own=Untyped("x"), n=Count()).grouping)))
+    assert written["own"] == {"code": "Untyped(column='x')", "class": f"{__name__}:Untyped"}
+    assert combiners_from_json(written, {"own": Untyped("x")}) == {"own": Untyped("x"), "n": Count()}
+    for own in (None, {"own": Untyped("y")}):
+        with pytest.raises(StateError) as refused:
+            combiners_from_json(written, own)
+        assert refused.value.code == "STATE_NEEDS_COMBINER"
 
 
-@pytest.mark.parametrize("document", [{"code": "x", "pickle": "00"}, {"code": "exit()"}, {"code": "1 + 1"}])
-def test_a_header_that_holds_no_combiner_is_refused(document: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "code", ["exit()", "1 + 1", "", "Count(", "Sum(1, 2, 3)", "Combiner()", "Sum(open('x'))", "Sum(*[])"]
+)
+def test_a_header_that_holds_no_combiner_is_refused(code: str) -> None:
     with pytest.raises(StateError) as refused:
-        combiners_from_json({"own": document})
+        combiners_from_json({"own": {"code": code}})
     assert refused.value.code == "STATE_UNREADABLE"
 
 

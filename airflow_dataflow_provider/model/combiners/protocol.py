@@ -34,8 +34,9 @@ class Combiner(ABC):
 
     Guarantees: a value is never None; accumulators are merged in any order and grouping.
 
-    Costs: the engine calls a combiner of one's own once a row, and keeps its accumulators pickled. Where that is too
-    slow, write a :class:`~airflow_dataflow_provider.model.combiners.vectorised.VectorisedCombiner`.
+    Costs: the engine calls a combiner of one's own once a row, and keeps its accumulators as bytes: plain values, or
+    instances of classes of the combiner's own package. Where that is too slow, write a
+    :class:`~airflow_dataflow_provider.model.combiners.vectorised.VectorisedCombiner`.
     """
 
     __slots__ = ()

@@ -43,10 +43,10 @@ class Aggregates:
 
     @classmethod
     def from_json(
-        cls, combiners: Mapping[str, Any], schema: Mapping[str, pl.DataType], *, retracting: bool = False
+        cls, combiners: Mapping[str, Any], schema: Mapping[str, pl.DataType], own: Mapping[str, Combiner] | None = None
     ) -> Aggregates:
-        """Read back :func:`~airflow_dataflow_provider.spark.aggregates.header.combiners_to_json`."""
-        return cls._of(combiners_from_json(combiners), schema, retracting=retracting)
+        """Those that stand in a pane log; see :func:`.header.combiners_from_json`."""
+        return cls._of(combiners_from_json(combiners, own), schema, retracting=False)
 
     @classmethod
     def _of(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
-import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,6 +19,7 @@ from airflow_dataflow_provider.spark.aggregates.aggregate import SIGN, Aggregate
 from airflow_dataflow_provider.spark.aggregates.gathered import bag, repeated
 from airflow_dataflow_provider.spark.aggregates.packed import Packed
 from airflow_dataflow_provider.spark.aggregates.ragged import ROW, Ragged
+from airflow_dataflow_provider.spark.kept_values import dump, load
 from airflow_dataflow_provider.spark.reading import EVENT
 
 _TYPES: dict[Any, pl.DataType] = {
@@ -59,7 +59,7 @@ def reads_event_time(combiner: Combiner) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scalar(Packed):
-    """Plain Python: one call a row, pickled accumulators."""
+    """Plain Python: one call a row, accumulators as bytes."""
 
     name: str
     combiner: Combiner
@@ -89,18 +89,18 @@ class Scalar(Packed):
             if value is not None:
                 fold = self.combiner.add if row[SIGN] > 0 else self.combiner.uncombine
                 accumulator, some = fold(accumulator, value), True
-        return pickle.dumps(accumulator) if some else None
+        return dump(accumulator, self.combiner) if some else None
 
     def merged(self, parts: Sequence[bytes]) -> bytes:
-        """Unpickled and merged."""
-        first, *others = (pickle.loads(part) for part in parts)  # noqa: S301 - our own state
+        """Loaded and merged."""
+        first, *others = (load(part, self.combiner) for part in parts)
         for other in others:
             first = self.combiner.merge(first, other)
-        return pickle.dumps(first)
+        return dump(first, self.combiner)
 
     def read(self, packed: Sequence[bytes | None]) -> pl.Series:
-        """Unpickled and extracted."""
-        accumulators = (self.combiner.create() if part is None else pickle.loads(part) for part in packed)  # noqa: S301
+        """Loaded and extracted."""
+        accumulators = (self.combiner.create() if part is None else load(part, self.combiner) for part in packed)
         return pl.Series([self.combiner.extract(each) for each in accumulators], dtype=self.output)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -14,6 +13,7 @@ from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.par_do import ARRIVAL_TIME, EVENT_TIME
 from airflow_dataflow_provider.model.triggers import Situation, Trigger
 from airflow_dataflow_provider.model.windows import Window
+from airflow_dataflow_provider.spark.kept_values import dump, load
 from airflow_dataflow_provider.spark.kernel.triggers.node import (
     NOT_FRESH,
     Elements,
@@ -28,18 +28,18 @@ from airflow_dataflow_provider.spark.kernel.triggers.node import (
 
 @dataclass(frozen=True)
 class OwnNode(Node):
-    """The trigger's state is kept pickled; null stands for the initial one."""
+    """The trigger's state is kept as bytes; null stands for the initial one."""
 
     path: str
     trigger: Trigger
     percentiles: Percentiles
 
     def columns(self) -> Mapping[str, pl.DataType]:
-        """The trigger's state, pickled."""
+        """The trigger's state, as bytes."""
         return {self.path: pl.Binary()}
 
     def _state(self, value: bytes | None) -> Any:  # noqa: ANN401 - it is the trigger's own
-        return self.trigger.initial() if value is None else pickle.loads(value)  # noqa: S301 - our own state
+        return self.trigger.initial() if value is None else load(value, self.trigger)
 
     def _situation(self, now: Windows, row: int) -> Situation:
         first = int(now.first_arrival[row])
@@ -65,19 +65,19 @@ class OwnNode(Node):
         for row in np.flatnonzero(fired):
             state = self._state(states[self.path][row])
             after, finished[row] = self.trigger.on_fire(state, self._situation(now, int(row)))
-            states[self.path][row] = pickle.dumps(after)
+            states[self.path][row] = dump(after, self.trigger)
         return finished
 
     def on_clock(self, states: States, now: Windows) -> None:
         """Tells the trigger for each window."""
         for row in range(len(now)):
             state = self._state(states[self.path][row])
-            states[self.path][row] = pickle.dumps(self.trigger.on_clock(state, self._situation(now, row)))
+            states[self.path][row] = dump(self.trigger.on_clock(state, self._situation(now, row)), self.trigger)
 
     def reset(self, states: States, where: Mask) -> None:
         """The trigger starts again, window by window."""
         for row in np.flatnonzero(where):
-            states[self.path][row] = pickle.dumps(self.trigger.reset(self._state(states[self.path][row])))
+            states[self.path][row] = dump(self.trigger.reset(self._state(states[self.path][row])), self.trigger)
 
     def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
         """Tries the elements one after the other, on a state that is thrown away."""
@@ -99,7 +99,7 @@ class OwnNode(Node):
             state = self._state(states[self.path][row])
             for position in range(start, end):
                 state = self._on_element(state, elements, row, position)
-            states[self.path][row] = pickle.dumps(state)
+            states[self.path][row] = dump(state, self.trigger)
 
     def _on_element(self, state: Any, elements: Elements, row: int, position: int) -> Any:  # noqa: ANN401 - the same
         return self.trigger.on_element(state, _element(elements, position), self._among(elements, row, position))
@@ -127,7 +127,7 @@ class OwnNode(Node):
             parts.setdefault(target, []).append(self._state(states[self.path][row]))
         for target, (first, *others) in parts.items():
             after = self.trigger.on_merge([first, *others], self._situation(now, target)) if others else first
-            merged[self.path][target] = pickle.dumps(after)
+            merged[self.path][target] = dump(after, self.trigger)
 
 
 def _element(elements: Elements, position: int) -> Element:
