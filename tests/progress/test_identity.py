@@ -6,7 +6,8 @@ import pytest
 
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.progress import identity
-from airflow_dataflow_provider.progress.store import Store, _LocalStore
+from airflow_dataflow_provider.progress.local_store import LocalStore
+from airflow_dataflow_provider.progress.store import Store
 from tests.progress.samples import SHAPE, at_once, make_identity
 
 
@@ -72,7 +73,7 @@ def test_runs_that_start_at_once_agree_on_one_state(store: Store) -> None:
 
 
 def test_a_store_that_ignores_the_condition_of_a_create_is_found_out(tmp_path: Path) -> None:
-    class Careless(_LocalStore):
+    class Careless(LocalStore):
         def create(self, path: str, data: bytes) -> None:
             self.write(path, data)
 

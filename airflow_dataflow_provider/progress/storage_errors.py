@@ -1,0 +1,75 @@
+"""Errors of the storage below a state: full, read-only, forbidden, in the way, or away."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from collections.abc import Iterator
+from typing import Final
+
+from airflow_dataflow_provider.model.errors import DataflowError, StateError
+
+_FULL: Final = (
+    "there is no room left",
+    "an epoch counts only once its documents are on the storage; up to the last one that is, nothing is lost",
+    "make room, then run again: the run goes on after the last committed epoch",
+)
+_FORBIDDEN: Final = (
+    "permission denied",
+    "the driver writes the state, and everything that looks at the pipeline reads it",
+    "give the user of this process access, or choose another state URL",
+)
+_IN_THE_WAY: Final = (
+    "a file is where a folder is expected, or a folder where a file is",
+    "a state is a folder, and its documents have fixed places in it",
+    "give the URL of a folder as the state, or move away what stands there",
+)
+_KNOWN: Final = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EACCES: _FORBIDDEN,
+    errno.EPERM: _FORBIDDEN,
+    errno.ENOTDIR: _IN_THE_WAY,
+    errno.EISDIR: _IN_THE_WAY,
+    errno.EROFS: (
+        "the file system is read-only",
+        "the driver has to write the state",
+        "mount it for writing, or choose another state URL",
+    ),
+    errno.ENOENT: (
+        "the folder, or the bucket, is not there",
+        "what is written has to be readable later",
+        "make the bucket, or choose another state URL",
+    ),
+}
+
+
+@contextlib.contextmanager
+def storage_errors(where: str, doing: str, *expected: type[OSError]) -> Iterator[None]:
+    """Turn what the storage raises into a ``STATE_STORAGE`` error.
+
+    Args:
+        where: the URL or path, for the message.
+        doing: ``read``, ``written``, ``listed`` or ``removed``.
+        expected: what the caller handles, and so goes through as it is.
+    """
+    try:
+        yield
+    except Exception as error:  # S3's and other clients raise errors of their own beside OSError
+        if isinstance(error, (DataflowError, *expected)):
+            raise
+        raise storage_error(where, doing, error) from error
+
+
+def storage_error(where: str, doing: str, error: Exception) -> StateError:
+    """The error that says what the storage has refused, why that ends the run, and what to do."""
+    number = error.errno if isinstance(error, OSError) else None
+    if number is None and isinstance(error, PermissionError | FileNotFoundError):  # object stores give no number
+        number = errno.EACCES if isinstance(error, PermissionError) else errno.ENOENT
+    fallback = (
+        str(error) or type(error).__name__,
+        "an epoch counts only once its documents are on the storage",
+        "make sure that the storage can be reached, then run again: the run goes on after the last committed epoch",
+    )
+    problem, why, todo = fallback if number is None else _KNOWN.get(number, fallback)
+    return StateError(f"{where} cannot be {doing}: {problem}", why=why, todo=todo, code="STATE_STORAGE")
