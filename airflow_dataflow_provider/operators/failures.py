@@ -10,7 +10,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow_dataflow_provider.model.errors import DataflowError, DefinitionError, StateError
 
 _LASTING = (DefinitionError.exit_code, StateError.exit_code)
-_MAY_PASS = ("[STATE_FILESYSTEM]", "[STATE_UNREADABLE]", "[SOURCE_EMPTY]", "[SOURCE_NOT_FOUND]")
+_MAY_PASS = ("[STATE_FILESYSTEM]", "[STATE_STORAGE]", "[STATE_UNREADABLE]", "[SOURCE_EMPTY]", "[SOURCE_NOT_FOUND]")
 """What of these may be another next time: a file system that was away, an input that had not come yet."""
 
 

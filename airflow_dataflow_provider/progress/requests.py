@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -158,9 +158,16 @@ def acknowledge(store: Store, request: Request, now: Micros, by_token: int) -> N
     store.put_if_absent(f"{_FOLDER}/{request.id}.done.json", {"id": request.id, "at": iso(now), "token": by_token})
 
 
-def remove(store: Store, request_id: str) -> None:
-    """Take a request away, where something else remembers that it was taken; what is absent already is fine."""
-    store.delete(f"{_FOLDER}/{request_id}.json")
+def remove(store: Store, request_ids: Iterable[str]) -> None:
+    """Take requests away for good, where something else remembers that they were taken.
+
+    What is absent already is fine.
+    """
+    gone = [f"{_FOLDER}/{request_id}.json" for request_id in request_ids]
+    for path in gone:
+        store.delete(path)
+    if gone:
+        store.sync(_FOLDER)  # one that comes back after a power cut would be heard twice
 
 
 def _put(store: Store, request: Request) -> Request:

@@ -49,6 +49,7 @@ def raised(store: Store, known: Collection[str], now: Micros) -> list[Request]:
         if all(request.signal != name for request in waiting):
             waiting.append(requests.request_signal(store, name, now, known))
         store.delete(f"{FOLDER}/{name}")
+        store.sync(FOLDER)
     return waiting
 
 
@@ -70,5 +71,4 @@ def names(raised: Iterable[Request]) -> frozenset[str]:
 
 def forget(store: Store, taken: Iterable[str]) -> None:
     """Remove the requests that a committed epoch has taken, by id. Doing it again changes nothing."""
-    for request in taken:
-        requests.remove(store, request)
+    requests.remove(store, taken)

@@ -22,6 +22,7 @@ from airflow_dataflow_provider.operators.failures import as_task_failure, driver
         (SubmissionError("no column", code="SOURCE_NO_COLUMN"), True),
         (StateError("another's", code="STATE_OTHER_PIPELINE"), True),
         (StateError("away", code="STATE_FILESYSTEM"), False),
+        (StateError("full", code="STATE_STORAGE"), False),
         (SubmissionError("no files yet", code="SOURCE_NOT_FOUND"), False),
         (OwnershipError("held", code="OWNER_HELD"), False),
         (DataError("rejects", code="DATA_REJECTS"), False),

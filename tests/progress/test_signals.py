@@ -129,7 +129,7 @@ def test_a_state_of_before_signals_takes_any_name(url: str) -> None:
     standing = identity.load(old)
     assert standing is not None
     assert standing.signals is None
-    remove(old, request_signal(old, "anything", NOON).id)
+    remove(old, [request_signal(old, "anything", NOON).id])
     assert pending(old) == []
 
 
