@@ -6,7 +6,8 @@ change between releases; programs should match on :attr:`DataflowError.code`, pe
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 
 class DataflowError(Exception):
@@ -34,6 +35,28 @@ class DataflowError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling, so that the error keeps its code when it crosses a process border."""
         return (_rebuild, (type(self), self.what, self.why, self.todo, self.code))
+
+    def to_json(self) -> dict[str, Any]:
+        """The error as data, for programs and for the way from one process to another."""
+        return {
+            "error": self.code,
+            "kind": type(self).__name__,
+            "what": self.what,
+            "why": self.why,
+            "todo": self.todo,
+        }
+
+    @staticmethod
+    def from_json(document: Mapping[str, Any]) -> DataflowError:
+        """Read back :meth:`to_json`, with the class that the error had."""
+        kinds = {kind.__name__: kind for kind in DataflowError.__subclasses__()}
+        return _rebuild(
+            kinds.get(document["kind"], DataflowError),
+            document["what"],
+            document["why"],
+            document["todo"],
+            document["error"],
+        )
 
 
 def _rebuild(cls: type[DataflowError], what: str, why: str, todo: str, code: str) -> DataflowError:
@@ -74,3 +97,9 @@ class InterruptedRunError(DataflowError):
     """A run was ended from outside before its work was done (code ``RUN_INTERRUPTED``)."""
 
     exit_code = 6
+
+
+class EngineError(DataflowError):
+    """Spark, the machine or this package itself failed, and the same run may succeed (``ENGINE_*``, ``INTERNAL_*``)."""
+
+    exit_code = 1

@@ -21,6 +21,7 @@ from airflow_dataflow_provider.spark.driver_side import DriverSide
 from airflow_dataflow_provider.spark.map_side import MapSide
 from airflow_dataflow_provider.spark.reduce_side import ANSWER, Reduced, ReduceSide
 from airflow_dataflow_provider.spark.state import Chain
+from airflow_dataflow_provider.spark.task_errors import succeeded
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -155,13 +156,13 @@ class EpochJob:
                 if source is None:
                     source = spark.sparkContext.parallelize(range(self.partitions), self.partitions)
                 if side.is_last:
-                    return source.mapPartitionsWithIndex(side.tick if tick else side.run_task).collect()
+                    return succeeded(source.mapPartitionsWithIndex(side.tick if tick else side.run_task).collect())
                 # It is read twice: its answers say under which clock the next grouping takes its results.
                 task = side.tick_and_pass_on if tick else side.run_task_and_pass_on
                 passed = source.mapPartitionsWithIndex(task).persist()
                 kept.append(passed)
                 arriving = passed.filter(_is_element).partitionBy(self.partitions, int)
-                return passed.filter(_is_answer).values().collect()
+                return succeeded(passed.filter(_is_answer).values().collect())
 
             try:
                 return self.advance(states, run_stage)

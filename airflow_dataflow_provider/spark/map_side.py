@@ -26,6 +26,7 @@ from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, EVENT, 
 from airflow_dataflow_provider.spark.par_do import apply
 from airflow_dataflow_provider.spark.placing import Judged, Placing
 from airflow_dataflow_provider.spark.reading import Schema, read
+from airflow_dataflow_provider.spark.task_errors import raise_reported, to_every_partition
 from airflow_dataflow_provider.spark.worker import settle
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ class MapSide:
     def run_task(self, listed: Iterable[Row]) -> Iterator[Shuffled]:
         """The files of one task in (``path``, ``length``); what goes to each partition, and the task's report, out."""
         settle()
+        yield from to_every_partition(self._run(listed), self.partitions)
+
+    def _run(self, listed: Iterable[Row]) -> Iterator[Shuffled]:
         report = Report()
         chunk: list[str] = []
         size = 0
@@ -105,6 +109,9 @@ class MapSide:
 
     def send_task(self, passed: Iterable[pl.DataFrame | bytes]) -> Iterator[Shuffled]:
         """What comes back from there; what goes to each partition, and the reports, out."""
+        yield from to_every_partition(self._send_passed(passed), self.partitions)
+
+    def _send_passed(self, passed: Iterable[pl.DataFrame | bytes]) -> Iterator[Shuffled]:
         from pyspark import TaskContext  # noqa: PLC0415 - only within a task
 
         context = TaskContext.get()
@@ -112,6 +119,7 @@ class MapSide:
         report = Report()
         for number, each in enumerate(passed):
             if isinstance(each, bytes):
+                raise_reported(each)
                 yield 0, (REPORT, each)
                 continue
             for partition, frame in self.place(each, report):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from airflow_dataflow_provider.model.errors import DataflowError
 from airflow_dataflow_provider.model.time import MIN_TIME, iso, to_datetime
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark import state
@@ -29,6 +30,7 @@ from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 from airflow_dataflow_provider.spark.map_side import REPORT, Shuffled, set_expired_aside
 from airflow_dataflow_provider.spark.placing import ORDER, Judged, Placing
 from airflow_dataflow_provider.spark.state import Chain
+from airflow_dataflow_provider.spark.task_errors import as_result, raise_arrived
 from airflow_dataflow_provider.spark.worker import settle
 
 if TYPE_CHECKING:
@@ -85,19 +87,20 @@ class ReduceSide:
         """Whether its panes are published."""
         return self.stage == len(self.stages) - 1
 
-    def run_task(self, partition: int, arrived: Iterable[Shuffled]) -> Iterator[Reduced]:
+    def run_task(self, partition: int, arrived: Iterable[Shuffled]) -> Iterator[Reduced | DataflowError]:
         """One task of the last grouping."""
         settle()
-        yield from self.reduce(partition, arrived)
+        yield from as_result(self.reduce(partition, arrived))
 
-    def tick(self, partition: int, _: Iterable[object]) -> Iterator[Reduced]:
+    def tick(self, partition: int, _: Iterable[object]) -> Iterator[Reduced | DataflowError]:
         """One task of an epoch without elements."""
         yield from self.run_task(partition, ())
 
     def run_task_and_pass_on(self, partition: int, arrived: Iterable[Shuffled]) -> Iterator[tuple[int, Any]]:
         """One task of a grouping before the last."""
         settle()
-        yield from self.pass_on(partition, arrived)
+        for passed in as_result(self.pass_on(partition, arrived)):
+            yield (ANSWER, passed) if isinstance(passed, DataflowError) else passed
 
     def tick_and_pass_on(self, partition: int, _: Iterable[object]) -> Iterator[tuple[int, Any]]:
         """One task of an epoch without elements."""
@@ -195,6 +198,7 @@ class ReduceSide:
 def _unpacked(arrived: Iterable[Shuffled]) -> tuple[list[dict[str, Any]], list[pl.DataFrame]]:
     # Blobs arrive in any order; floating-point sums must not depend on it.
     blobs = sorted((blob for _, blob in arrived), key=itemgetter(0))
+    raise_arrived(blobs)
     reports = [json.loads(blob) for origin, blob in blobs if origin == REPORT]
     reports.sort(key=itemgetter("files"))
     return reports, [from_blob(blob) for origin, blob in blobs if origin != REPORT]

@@ -23,6 +23,7 @@ from airflow_dataflow_provider.spark.kernel.columns import END, START
 from airflow_dataflow_provider.spark.par_do import apply, schema_after
 from airflow_dataflow_provider.spark.reading import Schema
 from airflow_dataflow_provider.spark.spark_types import from_spark, spark_schema, to_arrow
+from airflow_dataflow_provider.spark.task_errors import as_report
 from airflow_dataflow_provider.spark.worker import settle
 
 if TYPE_CHECKING:
@@ -213,11 +214,11 @@ class _Pass:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle()
-        for passed in self.source(batches):
+        for passed in as_report(_after(self.steps, self.source(batches))):
             if isinstance(passed, bytes):
                 frame = pl.DataFrame({name: [passed if name == _REPORT else None] for name in self.types})
             else:
-                frame = apply(self.steps, passed).with_columns(pl.lit(None, pl.Binary).alias(_REPORT))
+                frame = passed.with_columns(pl.lit(None, pl.Binary).alias(_REPORT))
             frame = frame.select(pl.col(name).cast(of) for name, of in self.types.items())
             yield from to_arrow(frame).to_batches(max_chunksize=_BATCH_ROWS)
 
@@ -233,13 +234,15 @@ class _Sent:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle()
         names = ["partition", "origin", "blob"]
-        for partition, (origin, blob) in self.send(self._passed(batches)):
+        for partition, (origin, blob) in self.send(_after(self.steps, self.source(batches))):
             columns = [pa.array([partition], pa.int32()), pa.array([origin]), pa.array([blob], pa.binary())]
             yield pa.RecordBatch.from_arrays(columns, names=names)
 
-    def _passed(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Passed]:
-        for passed in self.source(batches):
-            yield passed if isinstance(passed, bytes) else apply(self.steps, passed)
+
+def _after(steps: Sequence[ParDo], source: Iterator[Passed]) -> Iterator[Passed]:
+    """Elements after some steps, and reports as they are."""
+    for passed in source:
+        yield passed if isinstance(passed, bytes) else apply(steps, passed)
 
 
 def _as_shuffled(row: Row) -> Shuffled:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.windows import expired_until
 from airflow_dataflow_provider.spark.frames import read_arrow, write_arrow
 from airflow_dataflow_provider.spark.kernel import folding
@@ -91,7 +92,7 @@ class Partition:
             files, frame = (), kernel.empty_state()
         missing = chain.files[len(files) :]
         if missing:
-            parts = [frame, *(read_arrow(self.store, f"{FOLDER}/{name}").select(frame.columns) for name in missing)]
+            parts = [frame, *(self._read(name, frame) for name in missing)]
             frame = pl.concat(parts, rechunk=True)
             if len(missing) > 1 or len(parts[0]):
                 frame = folding.newest(kernel, frame)
@@ -101,6 +102,20 @@ class Partition:
             frame = frame.filter(~expired)
         _LIVE[self.store.url, self.stage, self.number] = (chain.files, frame)
         return frame
+
+    def _read(self, name: str, like: pl.DataFrame) -> pl.DataFrame:
+        path = f"{FOLDER}/{name}"
+        try:
+            found = read_arrow(self.store, path).select(like.columns)
+        except FileNotFoundError as error:
+            raise _damaged(self.store.child(path), "it is gone") from error
+        except (OSError, pl.exceptions.PolarsError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # the machine's, and perhaps not for long; a file that cannot be decoded has no such number
+            raise _damaged(self.store.child(path), str(error)) from error
+        if found.schema != like.schema:
+            raise _damaged(self.store.child(path), f"its columns are {dict(found.schema)}, not {dict(like.schema)}")
+        return found
 
     def save(self, epoch: int, chain: Chain, outcome: Outcome) -> tuple[Chain, int]:
         """Write what an epoch changed; the answer is the new chain and the bytes written.
@@ -127,6 +142,15 @@ class Partition:
         return Chain(files, rows, live, outcome.wake), size
 
 
+def _damaged(where: str, problem: str) -> StateError:
+    return StateError(
+        f"the keyed state {where} cannot be read: {problem}",
+        why="the epoch log says that the open windows of a state partition are in it",
+        todo="restore the file, or run the pipeline at another state URL",
+        code="STATE_KEYED_DAMAGED",
+    )
+
+
 def sweep(store: Store, standing: Iterable[str], *, before: int) -> None:
     """Remove what no chain holds: leftovers of crashed tasks, and files that a new base replaced.
 
@@ -137,8 +161,8 @@ def sweep(store: Store, standing: Iterable[str], *, before: int) -> None:
     """
     kept = set(standing)
     for folder in store.list(FOLDER):
-        if int(folder) >= before:
-            continue
+        if not folder.isdecimal() or int(folder) >= before:
+            continue  # what is not named as an epoch was put there by others
         names = store.list(f"{FOLDER}/{folder}")
         gone = [name for name in names if f"{folder}/{name}" not in kept]
         if len(gone) == len(names):
