@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.spark.java import ensure_java
+from airflow_dataflow_provider.spark.task_errors import ATTEMPTS
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+_LOCAL_MASTER = re.compile(r"local(\[[^,\]]*\])?")
 _THREADS = "POLARS_MAX_THREADS"
 _KEEP_MEMORY = {
     "_RJEM_MALLOC_CONF": "dirty_decay_ms:30000,muzzy_decay_ms:30000",
@@ -77,9 +81,17 @@ def spark_session(app_name: str, *, master: str | None, conf: Mapping[str, str])
             builder = builder.config(name, value)
         running = builder.getOrCreate()
         running.sparkContext.setLogLevel(conf.get("spark.log.level", "WARN"))
+    running.sparkContext.environment[ATTEMPTS] = str(_attempts(running.sparkContext))
     # What others have set on a session that they share with us is not ours to change, nor what we rely on theirs.
     session = running.newSession()
     for name, value in settings.items():
         if session.conf.isModifiable(name):
             session.conf.set(name, value)
     return session
+
+
+def _attempts(context: SparkContext) -> int:
+    """How often Spark runs a task that ends in an exception."""
+    if _LOCAL_MASTER.fullmatch(context.master or ""):
+        return 1  # whatever spark.task.maxFailures says
+    return int(context.getConf().get("spark.task.maxFailures", "4"))

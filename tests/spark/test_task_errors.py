@@ -6,10 +6,12 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
 import pytest
+from pyspark import TaskContext
 
 from airflow_dataflow_provider import (
     DataError,
@@ -34,7 +36,7 @@ from airflow_dataflow_provider.spark.reduce_side import ANSWER, ReduceSide
 from airflow_dataflow_provider.spark.stages import Stages
 from airflow_dataflow_provider.spark.state import Chain
 from airflow_dataflow_provider.spark.submit import Submission, run
-from airflow_dataflow_provider.spark.task_errors import FAILURE, as_result, succeeded, to_every_partition
+from airflow_dataflow_provider.spark.task_errors import ATTEMPTS, FAILURE, as_result, succeeded, to_every_partition
 from tests.spark.events import events, pipeline, write_files
 
 PARTITIONS = 3
@@ -76,6 +78,34 @@ def test_what_may_pass_stays_an_exception_that_spark_tries_again() -> None:
         [*as_result(answers())]
     with pytest.raises(OSError, match="Input/output"):
         [*to_every_partition(((each, ("", b"")) for each in answers()), PARTITIONS)]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "cause", "told"),
+    [
+        (0, OSError(5, "Input/output error"), False),
+        (2, OSError(5, "Input/output error"), False),
+        (3, OSError(5, "Input/output error"), True),
+        (0, FileNotFoundError(2, "No such file"), True),
+        (0, OSError("not decodable"), True),
+        (0, None, True),
+    ],
+)
+def test_of_a_storage_that_may_be_back_soon_only_the_last_attempt_tells(
+    attempt: int, cause: OSError | None, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ATTEMPTS, "4")
+    monkeypatch.setattr(TaskContext, "get", lambda: SimpleNamespace(attemptNumber=lambda: attempt))
+
+    def answers() -> Iterator[int]:
+        yield 1
+        raise REFUSAL from cause
+
+    if told:
+        assert [*as_result(answers())] == [1, REFUSAL]
+        return
+    with pytest.raises(StateError):
+        [*as_result(answers())]
 
 
 @pytest.fixture
