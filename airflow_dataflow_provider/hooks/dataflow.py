@@ -19,13 +19,15 @@ from airflow_dataflow_provider.hooks.fingerprint import fingerprint
 from airflow_dataflow_provider.hooks.reference import PipelineReference
 from airflow_dataflow_provider.hooks.submission import Submission, driver_environment
 from airflow_dataflow_provider.model.errors import StateError, SubmissionError
+from airflow_dataflow_provider.progress import launches
+from airflow_dataflow_provider.progress.owner import OwnerInfo, fence_silent
 from airflow_dataflow_provider.progress.requests import request_signal, request_stop
 from airflow_dataflow_provider.progress.status import Status, read_status
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from airflow.sdk import Connection
 
@@ -169,6 +171,27 @@ class DataflowHook(BaseHook):
         """Ask the driver that owns the state now to stop: at the end of its epoch, or after firing everything."""
         request_stop(Store.open(state), wall_clock(), drain=drain)
 
+    def fence_silent(self, state: str) -> OwnerInfo | None:
+        """End the right of a driver that is silent and may yet live; the driver, None if there is no such one.
+
+        Raises:
+            OwnershipError: ``OWNER_HELD``, if it has woken meanwhile.
+        """
+        return fence_silent(Store.open(state), wall_clock())
+
+    def announce(self, state: str, run_id: str, mode: str) -> None:
+        """Say that a driver is about to start, so that a stop waits for it."""
+        launches.announce(Store.open(state), run_id, mode, wall_clock())
+
+    def withdraw(self, state: str, run_id: str) -> None:
+        """Say that the driver has claimed, or has ended."""
+        launches.withdraw(Store.open(state), run_id)
+
+    def starting(self, state: str) -> list[str]:
+        """The runs whose drivers were started and have not claimed yet, as far as anybody knows."""
+        found = launches.announced(Store.open(state), wall_clock())
+        return [launch.run_id for launch in found if not self.run(launch.run_id).has_ended]
+
     def raise_signal(self, state: str, name: str) -> str:
         """Raise a signal for the triggers that wait for it; the next epoch hears it, in this run or a later one.
 
@@ -222,9 +245,9 @@ class DataflowHook(BaseHook):
         environment = driver_environment(reference, folders, self.settings.python)
         return fingerprint(reference, environment["PYSPARK_DRIVER_PYTHON"], environment)
 
-    def launch(self, run: DriverRun, submission: Submission) -> bool:
+    def launch(self, run: DriverRun, submission: Submission, announce: Callable[[], None] = lambda: None) -> bool:
         """Start the driver of a run unless it lives; whether this call did."""
-        return run.launch(submission.command, submission.environment, grace=stop_grace())
+        return run.launch(submission.command, submission.environment, grace=stop_grace(), announce=announce)
 
     def test_connection(self) -> tuple[bool, str]:
         """What the connection form's *Test* button shows."""

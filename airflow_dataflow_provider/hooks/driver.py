@@ -24,12 +24,14 @@ from typing import IO, TYPE_CHECKING, Any
 from airflow_dataflow_provider.hooks import guardian
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 # At the start of a line: Spark's own errors have codes too, and stand inside its log lines.
 _ERROR = re.compile(r"\[[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\] ")
 _ERROR_MORE = ("Why: ", "What to do: ")
 _TAIL_LINES = 20
+_ENDING = "ending"
+"""The file that marks a run whose driver was told to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +52,21 @@ class DriverRun:
         """What the driver printed. The log of the launch before this one is beside it, as ``driver.log.1``."""
         return self.folder / "driver.log"
 
-    def launch(self, command: Sequence[str], environment: Mapping[str, str], *, grace: float) -> bool:
+    def launch(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        grace: float,
+        announce: Callable[[], None] = lambda: None,
+    ) -> bool:
         """Start the driver, detached, unless it lives.
 
         Args:
             command: the argument vector.
             environment: the whole environment of the driver.
             grace: seconds that the driver has to end by itself once :meth:`end` was called.
+            announce: called just before the start, when it is sure that this call will start the driver.
 
         Returns:
             Whether this call started it.
@@ -65,7 +75,9 @@ class DriverRun:
         with (self.folder / "lock").open("a") as lock:
             if not _take(lock, fcntl.LOCK_EX):
                 return False
-            (self.folder / "exit.json").unlink(missing_ok=True)
+            announce()
+            for name in ("exit.json", _ENDING):
+                (self.folder / name).unlink(missing_ok=True)
             if self.log.exists():
                 self.log.replace(f"{self.log}.1")
             with self.log.open("ab") as log:
@@ -105,10 +117,26 @@ class DriverRun:
         document = self._document("exit.json")
         return None if document is None else int(document["code"])
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the last launch is known to have ended; False also where there was none on this machine."""
+        return (self.folder / "lock").exists() and not self.alive
+
+    @property
+    def condemned(self) -> bool:
+        """Whether the driver was told to end, and still runs."""
+        return (self.folder / _ENDING).exists() and self.alive
+
+    @property
+    def was_told_to_end(self) -> bool:
+        """Whether the last launch was told to end, so that its exit status does not say that it had finished."""
+        return bool((self._document("exit.json") or {}).get("told_to_end"))
+
     def end(self) -> None:
         """Have the driver and everything it started end, by force if need be; returns at once."""
         document = self._document("guardian.json")
         if document is not None and self.alive:
+            (self.folder / _ENDING).touch()
             os.kill(document["pid"], signal.SIGTERM)
 
     def output(self, *, poll: float) -> Iterator[list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,8 +110,8 @@ class DataflowOperator(BaseOperator):
             percentile=percentile,
         )
 
-    def _launch(self, context: Context, run_id: RunId, mode: str, arguments: Sequence[str] = ()) -> DriverRun:
-        """Start the run's driver, unless it lives."""
+    def _launch(self, context: Context, run_id: RunId, mode: str, arguments: Sequence[str] = ()) -> bool:
+        """Start the run's driver, unless it lives; whether this call did. It is announced: withdraw that later."""
         run = self._run = self.hook.run(str(run_id))
         submission = self.hook.submission(
             self.pipeline,
@@ -130,9 +130,11 @@ class DataflowOperator(BaseOperator):
             folders=module_folders(context),
             py_files=self.py_files,
         )
-        if self.hook.launch(run, submission):
+        announce = partial(self.hook.announce, self.state_url, str(run_id), mode)
+        started = self.hook.launch(run, submission, announce)
+        if started:
             self.log.info("driver started; run %s, log %s", run_id, run.log)
-        return run
+        return started
 
     def _follow(self, run: DriverRun) -> None:
         """Copy the driver's output to the task's log until it ends."""
@@ -162,8 +164,10 @@ class DataflowOperator(BaseOperator):
             return
         self._run.end()
         status = self.hook.status(self.state_url)
-        if status and status.state in LIVE and owner_run(status) == self._run.folder.name:
+        if status and status.owner and status.state in LIVE and owner_run(status) == self._run.folder.name:
             self.hook.request_stop(self.state_url)
+            # A run that ends by itself does not look for requests while it is at work.
+            status.owner.process.interrupt()
 
 
 def owner_run(status: Status) -> str | None:

@@ -53,16 +53,28 @@ class FiniteRunOperator(DataflowOperator):
 
     def _run_to_end(self, context: Context, run_id: RunId, arguments: list[str]) -> None:
         run = self._run = self.hook.run(str(run_id))
+        self._await_condemned(run)
         if run.alive:
             self.log.info("found the driver of an earlier attempt, run %s", run_id)
         elif self._is_done(run, run_id):
             self.log.info("the driver of an earlier attempt has ended well, run %s", run_id)
             return
         else:
-            run = self._launch(context, run_id, self.mode, [*arguments, *self._take_over(run_id)])
-        self._follow(run)
+            self._launch(context, run_id, self.mode, [*arguments, *self._take_over(run_id)])
+        try:
+            self._follow(run)
+        finally:
+            self.hook.withdraw(self.state_url, str(run_id))
         if run.exit_code != 0:
             raise self._failure(run, run_id)
+
+    def _await_condemned(self, run: DriverRun) -> None:
+        """Let a driver end that an attempt before this one was killed with: its work will not be finished."""
+        if run.condemned:
+            self.log.info("the driver of an earlier attempt was told to end, and is waited for; log %s", run.log)
+        while run.condemned:
+            time.sleep(self.poll_interval)
+            self._raise_if_killed()
 
     def _is_done(self, run: DriverRun, run_id: RunId) -> bool:
         """Whether a driver of this run, started by an earlier attempt, has done the work; waits while it is at it."""
@@ -75,9 +87,12 @@ class FiniteRunOperator(DataflowOperator):
             self._raise_if_killed()
         if self._stopped_early(status, run_id):
             return False
+        ours = status is not None and owner_run(status) == str(run_id)
+        if run.was_told_to_end:
+            return ours and status is not None and status.state == "completed"
         if run.exit_code is not None:
             return run.exit_code == 0
-        return status is not None and owner_run(status) == str(run_id) and status.state in ("stopped", "completed")
+        return ours and status is not None and status.state in ("stopped", "completed")
 
     def _take_over(self, run_id: RunId) -> list[str]:
         status = self.hook.status(self.state_url)

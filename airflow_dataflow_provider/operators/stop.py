@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -30,13 +31,15 @@ class DataflowStopOperator(BaseOperator):
     A *stop* ends it after its present epoch; windows that are open stay in the state, and the next run goes on with
     them. A *drain* fires everything that is open first: afterwards nothing is left to go on with.
 
-    Where nothing runs a stop succeeds, since that is what was asked for. A drain fails: nobody is there to fire.
+    Where nothing runs a stop succeeds, since that is what was asked for. A drain fails: nobody is there to fire. A
+    driver that was started and does not own the pipeline yet is waited for. One that has been silent for too long may
+    wake: a stop fences it, and it commits nothing more.
 
     Args:
         pipeline: whose default state it is about; or
         state: the URL of the state. Both templated.
         drain: drain instead of stop.
-        timeout: seconds to wait for the driver to end.
+        timeout: how long to wait for the driver to end; a number is seconds.
         dataflow_conn_id: the connection of type ``dataflow``.
         poll_interval: seconds between two looks.
         **kwargs: as ``BaseOperator``.
@@ -54,7 +57,7 @@ class DataflowStopOperator(BaseOperator):
         pipeline: str | None = None,
         state: str | None = None,
         drain: bool = False,
-        timeout: float = 600.0,
+        timeout: float | dt.timedelta = 600.0,
         dataflow_conn_id: str = "dataflow_default",
         poll_interval: float = 1.0,
         **kwargs: Any,  # noqa: ANN401 - Airflow's own
@@ -69,7 +72,7 @@ class DataflowStopOperator(BaseOperator):
         self.pipeline = pipeline
         self.state = state
         self.drain = drain
-        self.timeout = timeout
+        self.timeout = timeout.total_seconds() if isinstance(timeout, dt.timedelta) else float(timeout)
         self.dataflow_conn_id = dataflow_conn_id
         self.poll_interval = poll_interval
 
@@ -89,24 +92,52 @@ class DataflowStopOperator(BaseOperator):
         """
         with as_task_failure():
             url = self.state or self.hook.state_url(str(self.pipeline))
-            status = self.hook.status(url)
-            if status is None or status.state not in LIVE:
+            deadline = time.monotonic() + self.timeout
+            status = self._once_claimed(url, deadline)
+            if status is not None and status.state in LIVE:
+                self.hook.request_stop(url, drain=self.drain)
+                status = self._wait(url, status, deadline)
+            elif not self._fence(url, status):
                 self._nothing_runs(url, status)
             else:
-                self.hook.request_stop(url, drain=self.drain)
-                status = self._wait(url, status)
+                status = self.hook.status(url)
             return status.to_json() if status else None
+
+    def _once_claimed(self, url: str, deadline: float) -> Status | None:
+        """The status once no driver is between its start and its claim: a request could not be addressed to it."""
+        while True:
+            # Asked before the status: the announcement of a driver is withdrawn after its claim.
+            starting = self.hook.starting(url)
+            status = self.hook.status(url)
+            if (status is not None and status.state in LIVE) or not starting:
+                return status
+            if time.monotonic() > deadline:
+                raise AirflowException(f"run {starting[0]} is still starting after {self.timeout:g} s: stop it later")
+            self.log.info("run %s is starting; it is stopped once it has started", starting[0])
+            time.sleep(self.poll_interval)
+
+    def _fence(self, url: str, status: Status | None) -> bool:
+        """Whether there was a driver that is silent and may yet live; it commits nothing more."""
+        if self.drain or status is None or status.state != "lost":
+            return False
+        fenced = self.hook.fence_silent(url)
+        if fenced is not None:
+            self.log.warning(
+                "the %s is silent; it was fenced, and ends without a commit if it wakes", fenced.describe()
+            )
+        return fenced is not None
 
     def _nothing_runs(self, url: str, status: Status | None) -> None:
         said = f"{status.pipeline!r} is {status.state}" if status else f"there is no state at {url}"
+        if self.drain and status and status.state == "lost":
+            raise AirflowException(f"{said}: no driver can fire what is open until the stream is started again")
         if self.drain and not (status and status.end_of_input):
             raise AirflowFailException(
                 f"{said}: no driver can fire what is open\nWhat to do: start the pipeline, then drain it"
             )
         self.log.info("nothing to stop: %s", said)
 
-    def _wait(self, url: str, before: Status) -> Status:
-        deadline = time.monotonic() + self.timeout
+    def _wait(self, url: str, before: Status, deadline: float) -> Status:
         token = before.owner.token if before.owner else None
         while True:
             status = self.hook.status(url) or before
@@ -116,7 +147,7 @@ class DataflowStopOperator(BaseOperator):
             if status.state not in LIVE:
                 if self.drain and status.state in ("failed", "lost"):
                     raise AirflowException(f"the driver did not drain to the end, it {status.state}: {status.detail}")
-                return status
+                return (self.hook.status(url) or status) if self._fence(url, status) else status
             if time.monotonic() > deadline:
                 raise AirflowException(
                     f"asked to stop, the {status.owner.describe()} still goes on after {self.timeout:g} s"

@@ -55,27 +55,32 @@ class DataflowStreamOperator(DataflowOperator):
             return status.to_json() if status else None
 
     def _ensure(self, context: Context, run_id: RunId) -> Status | None:
-        run: DriverRun | None = None
+        run, started = self.hook.run(str(run_id)), False
         deadline = time.monotonic() + self.start_timeout
         while True:
             # Asked before the status: a driver says how it stands before it ends.
-            ended = run is not None and not run.alive
+            condemned, ended = run.condemned, not run.alive
             status = self.hook.status(self.state_url)
-            if status and status.state in LIVE:
+            if condemned and (status is None or status.state not in LIVE or owner_run(status) == str(run_id)):
+                self.log.info("the driver of an earlier attempt was told to end, and is waited for; log %s", run.log)
+            elif status and status.state in LIVE:
                 if owner_run(status) != str(run_id):
                     self._require_this_stream(status, context)
                 if status.state == "running":
+                    self.hook.withdraw(self.state_url, str(run_id))
                     self.log.info("the stream runs, epoch %s, run %s", status.epoch, owner_run(status))
                     return status
-            elif run is None:
-                run = self._launch(context, run_id, "streaming")
-            elif ended and run.exit_code == 0:
+            elif not started:
+                # A driver that was stopped says so a little before its process ends: only then can the run start anew.
+                started = ended and self._launch(context, run_id, "streaming")
+            elif ended:
+                self.hook.withdraw(self.state_url, str(run_id))
+                if run.exit_code != 0:
+                    raise self._failure(run, run_id)
                 self.log.warning("the stream has started, and ended well already")
                 return status
-            elif ended:
-                raise self._failure(run, run_id)
             if time.monotonic() > deadline:
-                raise self._too_slow(run)
+                raise self._too_slow(run if started else None)
             time.sleep(self.poll_interval)
             self._raise_if_killed()
 
@@ -99,4 +104,5 @@ class DataflowStreamOperator(DataflowOperator):
         if run is None:
             return AirflowException(f"the stream on {self.state_url} is still starting after {self.start_timeout:g} s")
         run.end()
+        self.hook.withdraw(self.state_url, run.folder.name)
         return AirflowException(f"the stream did not run within {self.start_timeout:g} s; it was ended:\n{run.error()}")

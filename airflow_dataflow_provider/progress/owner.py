@@ -288,6 +288,23 @@ class Ownership:
             self._info = info
 
 
+def fence_silent(store: Store, now: Micros) -> OwnerInfo | None:
+    """End the right of a driver that is silent and may yet live: it commits nothing more, should it wake.
+
+    Returns:
+        The driver that is fenced; None if there is no silent one.
+
+    Raises:
+        OwnershipError: ``OWNER_HELD``, if it has woken, or another driver was faster.
+    """
+    silent = present_owner(store)
+    if silent is None or silent.liveness(now) != "silent":
+        return None
+    ownership = Ownership.claim(store, mode=silent.mode, run_id=f"stop-{silent.run_id}", now=now)
+    ownership.release(now, "stopped", f"the {silent.describe()} was silent, and was fenced by a stop")
+    return silent
+
+
 class Heart:
     """A thread that keeps an ownership's heartbeat while the job works, and notices when the job was fenced.
 

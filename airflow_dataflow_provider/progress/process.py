@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,17 @@ class Process:
         """This process."""
         pid = os.getpid()
         return cls(socket.gethostname(), _boot(), pid, _started(pid))
+
+    def interrupt(self) -> bool:
+        """Ask the process to end (SIGTERM), if it runs on this machine; whether it was asked."""
+        if self.started is None or self.boot is None or (self.host, self.boot) != (socket.gethostname(), _boot()):
+            return False
+        if _started(self.pid) != self.started:
+            return False
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self.pid, signal.SIGTERM)
+            return True
+        return False
 
     def is_gone(self) -> bool:
         """True only if it surely runs no more: seen from the same machine, boot and container, it is not there.

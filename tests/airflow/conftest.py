@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -60,8 +61,22 @@ class Standin:
     folder: Path
 
     def behave(self, how: str) -> None:
-        """``finish``; ``wait`` until asked to stop or told to ``finish``; ``fail``; ``hang`` without a word."""
+        """Say what drivers do.
+
+        ``finish``; ``wait`` until asked to stop or told to ``finish``; ``deaf``: wait, whatever is asked; ``dawdle``
+        before they own the state; ``leave`` without having published; ``fail``; ``hang`` without a word.
+        """
         (self.folder / "behaviour").write_text(how)
+
+    @contextmanager
+    def lingering(self) -> Iterator[None]:
+        """Drivers that have released the state go on living, as one does whose Spark is ending."""
+        file = self.folder / "linger"
+        file.touch()
+        try:
+            yield
+        finally:
+            file.unlink()
 
     def advance(self) -> None:
         """Have a driver that waits publish its next watermark."""

@@ -13,13 +13,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 from airflow_dataflow_provider.cli.run import add_policies_to
 from airflow_dataflow_provider.model.clock import Clock
-from airflow_dataflow_provider.model.errors import DataflowError
+from airflow_dataflow_provider.model.errors import DataError, DataflowError, InterruptedRunError
 from airflow_dataflow_provider.model.time import to_micros
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
 from airflow_dataflow_provider.progress import identity
@@ -108,6 +109,10 @@ def commit(
 
 
 def drive(asked: argparse.Namespace) -> None:
+    while behaviour() == "dawdle":  # started, and nobody's owner yet
+        time.sleep(0.02)
+    stopping = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopping.set())
     pipeline = load(asked.pipeline)
     store = Store.open(asked.state)
     identity.ensure(
@@ -122,26 +127,40 @@ def drive(asked: argparse.Namespace) -> None:
     ownership = Ownership.claim(
         store, mode=asked.mode, run_id=asked.run_id, now=wall_clock(), take_over=asked.take_over
     )
-    with Heart(ownership):
-        print(f"driving {asked.pipeline}", flush=True)
-        if asked.mode == "streaming":
-            commit(store, ownership, asked)
-        ownership.heartbeat(wall_clock(), "running")
-        asked_to_stop = False
-        while behaviour() == "wait" and not asked_to_stop:
-            time.sleep(0.05)
-            ownership.check()
-            if (FOLDER / "advance").exists():
-                (FOLDER / "advance").unlink()
-                commit(store, ownership, asked, watermark="2026-01-01T02:00:00Z")
-            asked_to_stop = any(request.kind in {"stop", "drain"} for request in pending(store, token=ownership.token))
-        if behaviour() == "fail":
-            ownership.release(wall_clock(), "failed", "[DATA_REJECTS] too many rows were rejected")
-            sys.exit(5)
-        if not (asked_to_stop and asked.mode == "batch"):
-            commit(store, ownership, asked)
+    try:
+        with Heart(ownership):
+            run(asked, store, ownership, stopping)
+    except BaseException as error:
+        ownership.release(wall_clock(), "failed", str(error))
+        raise
     ownership.release(wall_clock())
-    print("driven to the end")
+    print("driven to the end", flush=True)
+    while (FOLDER / "linger").exists():  # as Spark does, which takes its time to end
+        time.sleep(0.02)
+
+
+def run(asked: argparse.Namespace, store: Store, ownership: Ownership, stopping: threading.Event) -> None:
+    print(f"driving {asked.pipeline}", flush=True)
+    if asked.mode == "streaming":
+        commit(store, ownership, asked)
+    ownership.heartbeat(wall_clock(), "running")
+    asked_to_stop = False
+    # As deaf as the engine: only a stream looks for requests; SIGTERM is heard between two epochs.
+    while behaviour() == "deaf" or (behaviour() == "wait" and not asked_to_stop and not stopping.is_set()):
+        time.sleep(0.05)
+        ownership.check()
+        if (FOLDER / "advance").exists():
+            (FOLDER / "advance").unlink()
+            commit(store, ownership, asked, watermark="2026-01-01T02:00:00Z")
+        asked_to_stop = asked.mode == "streaming" and any(
+            request.kind in {"stop", "drain"} for request in pending(store, token=ownership.token)
+        )
+    if behaviour() == "fail":
+        raise DataError("too many rows were rejected", code="DATA_REJECTS")
+    if stopping.is_set() and asked.mode != "streaming":
+        raise InterruptedRunError("the run was interrupted", code="RUN_INTERRUPTED")
+    if behaviour() != "leave":
+        commit(store, ownership, asked)
 
 
 def hang() -> None:

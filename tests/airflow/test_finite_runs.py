@@ -235,18 +235,12 @@ def test_a_clear_takes_over_from_the_driver_that_outlived_the_cleared_task(
     assert outcome[0]["owner"]["run_id"] == str(RunId.of(cleared(context)))
 
 
-def test_a_batch_that_was_asked_to_stop_is_not_done_and_its_retry_does_it(
-    standin: Standin, context: Context, state: str
+def test_a_batch_that_ended_without_its_work_is_not_done_and_its_retry_does_it(
+    standin: Standin, context: Context
 ) -> None:
-    from airflow_dataflow_provider.hooks.dataflow import DataflowHook
-
-    standin.behave("wait")
-    operator = batch()
-    thread, outcome = in_background(operator, context)
-    until(lambda: state_of(state) == "running")
-    DataflowHook().request_stop(state)
-    thread.join()
-    assert "before it had read its input" in str(outcome[0])
+    standin.behave("leave")
+    with pytest.raises(AirflowException, match="before it had read its input"):
+        batch().execute(context)
     standin.behave("finish")
     status = batch().execute(context)
     assert status
@@ -268,7 +262,7 @@ def test_a_killed_task_leaves_no_driver_behind(
     until(lambda: not lives(child))
 
 
-def test_a_driver_that_follows_the_stop_request_of_a_killed_task_ends_in_order(
+def test_the_driver_of_a_killed_task_is_told_at_once_and_not_after_its_grace(
     standin: Standin,
     context: Context,
     state: str,
@@ -283,8 +277,29 @@ def test_a_driver_that_follows_the_stop_request_of_a_killed_task_ends_in_order(
     operator.on_kill()
     thread.join()
     until(lambda: not driver_of(context).alive)
-    assert driver_of(context).exit_code == 0
-    assert read_status(state).state == "stopped"
+    assert driver_of(context).exit_code == 6
+    status = read_status(state)
+    assert (status.state, status.detail) == ("failed", "[RUN_INTERRUPTED] the run was interrupted")
+
+
+def test_a_retry_waits_for_the_condemned_driver_of_a_killed_attempt_and_starts_anew(
+    standin: Standin, context: Context, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW__DATAFLOW__STOP_GRACE", "60")
+    standin.behave("deaf")
+    operator = batch()
+    killed, _ = in_background(operator, context)
+    until(lambda: state_of(state) == "running")
+    operator.on_kill()
+    killed.join()
+    retry = batch()
+    thread, outcome = in_background(retry, context)
+    until(lambda: retry._run is not None)
+    assert len(standin.starts) == 1
+    standin.behave("finish")
+    thread.join()
+    assert outcome[0]["state"] == "completed"
+    assert len(standin.starts) == 2
 
 
 def test_a_killed_task_stops_no_driver_but_its_own(standin: Standin, context: Context, state: str) -> None:

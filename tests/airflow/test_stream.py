@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime as dt
 import json
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from airflow_dataflow_provider.model.errors import DefinitionError
+from airflow_dataflow_provider.model.errors import DefinitionError, OwnershipError
 from airflow_dataflow_provider.operators.micro_batch import DataflowMicroBatchOperator
 from airflow_dataflow_provider.operators.run_id import RunId
 from airflow_dataflow_provider.operators.stop import DataflowStopOperator
@@ -15,9 +16,11 @@ from airflow_dataflow_provider.operators.stream import DataflowStreamOperator
 from airflow_dataflow_provider.progress.requests import pending
 from airflow_dataflow_provider.progress.status import read_status
 from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.wall import wall_clock
 from tests.airflow.conftest import Standin, state_of, until
 from tests.airflow.test_driver_run import lives
 from tests.airflow.test_finite_runs import in_background
+from tests.progress.samples import claim, make_identity
 
 Context = dict[str, Any]
 
@@ -29,6 +32,14 @@ def stream(**options: Any) -> DataflowStreamOperator:
 
 def stop(**options: Any) -> DataflowStopOperator:
     return DataflowStopOperator(task_id="stop", **{"pipeline": "flights:departures", "poll_interval": 0.02} | options)
+
+
+def looked_at(operator: DataflowStreamOperator) -> None:
+    """Wait until the task has looked at the state again, whatever it has seen before."""
+    looks: list[str] = []
+    status = operator.hook.status
+    operator.hook.status = lambda url: (looks.append(url), status(url))[1]  # type: ignore[method-assign]
+    until(lambda: len(looks) > 1)
 
 
 @pytest.fixture
@@ -86,6 +97,45 @@ def test_a_stream_that_was_stopped_is_started_again(waiting: Standin, context: C
     assert status["state"] == "running"
     assert status["epoch"] == 2
     assert len(waiting.starts) == 2
+
+
+def test_a_stream_whose_stopped_driver_still_ends_is_started_again_once_it_has_ended(
+    waiting: Standin, context: Context
+) -> None:
+    stream().execute(context)
+    with waiting.lingering():
+        assert stop().execute(context)["state"] == "stopped"  # type: ignore[index]
+        again = stream()
+        thread, outcome = in_background(again, context)
+        looked_at(again)
+        assert len(waiting.starts) == 1
+    thread.join()
+    assert outcome[0]["state"] == "running"
+    assert len(waiting.starts) == 2
+
+
+def test_a_retry_does_not_take_the_condemned_driver_of_a_killed_attempt_for_the_stream(
+    standin: Standin, context: Context, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW__DATAFLOW__STOP_GRACE", "60")
+    standin.behave("dawdle")
+    operator = stream()
+    killed, outcome = in_background(operator, context)
+    until(lambda: standin.starts)
+    operator.on_kill()
+    killed.join()
+    assert "was killed" in str(outcome[0])
+    standin.behave("wait")
+    until(lambda: state_of(state) == "running")
+    retry = stream()
+    thread, started = in_background(retry, context)
+    looked_at(retry)
+    owner = read_status(state).owner
+    assert owner
+    assert owner.process.interrupt()
+    thread.join()
+    assert started[0]["owner"]["token"] == 2
+    assert len(standin.starts) == 2
 
 
 def test_two_tasks_that_start_the_stream_at_once_make_one_stream_and_both_succeed(
@@ -172,7 +222,67 @@ def test_stopping_what_does_not_run_succeeds_and_draining_it_does_not(
 def test_a_driver_that_does_not_stop_in_time_fails_the_task(waiting: Standin, context: Context) -> None:
     stream().execute(context)
     with pytest.raises(AirflowException, match="still goes on after 0 s"):
-        stop(timeout=0, poll_interval=0).execute(context)
+        stop(timeout=dt.timedelta(0), poll_interval=0).execute(context)
+
+
+def test_a_stop_between_a_drivers_start_and_its_claim_waits_for_the_driver(
+    standin: Standin, context: Context, state: str
+) -> None:
+    standin.behave("dawdle")
+    starting, _ = in_background(stream(), context)
+    until(lambda: standin.starts)
+    stopping, outcome = in_background(stop(), dict(context))
+    standin.behave("wait")
+    stopping.join()
+    starting.join()
+    assert outcome[0]["state"] == "stopped"
+    until(lambda: not lives(standin.starts[0]["pid"]))
+
+
+def test_a_stop_does_not_wait_for_a_driver_that_has_ended_before_its_claim(standin: Standin, context: Context) -> None:
+    operator = stream(pipeline="no_such_module:departures")
+    with pytest.raises(AirflowException, match="no_such_module"):
+        operator.execute(context)
+    operator.hook.announce(operator.state_url, str(RunId.of(context)), "streaming")  # as if its worker had died
+    assert stop(pipeline="no_such_module:departures").execute(context) is None
+
+
+def test_a_driver_that_is_silent_is_fenced_by_a_stop(context: Context, standin: Standin, state: str) -> None:
+    store = Store.open(state)
+    make_identity(store)
+    silent = claim(store, wall_clock() - 75_000_000)
+    assert state_of(state) == "lost"
+    status = stop().execute(context)
+    assert status
+    assert status["state"] == "stopped"
+    with pytest.raises(OwnershipError, match="was taken over"):
+        silent.check()
+
+
+def test_a_driver_that_falls_silent_while_it_is_stopped_is_fenced(
+    context: Context, standin: Standin, state: str
+) -> None:
+    store = Store.open(state)
+    make_identity(store)
+    driver = claim(store, wall_clock())
+    stopping, outcome = in_background(stop(), context)
+    until(lambda: pending(store))
+    driver.touch(wall_clock() - 75_000_000)
+    stopping.join()
+    assert outcome[0]["state"] == "stopped"
+    with pytest.raises(OwnershipError, match="was taken over"):
+        driver.check()
+
+
+def test_a_silent_driver_cannot_be_drained_and_a_retry_may_find_it_back(
+    context: Context, standin: Standin, state: str
+) -> None:
+    store = Store.open(state)
+    make_identity(store)
+    claim(store, wall_clock() - 75_000_000)
+    with pytest.raises(AirflowException, match="until the stream is started again") as caught:
+        stop(drain=True).execute(context)
+    assert not isinstance(caught.value, AirflowFailException)
 
 
 def test_a_stop_of_nothing_named_is_refused_when_the_dag_is_parsed() -> None:
