@@ -193,7 +193,9 @@ def test_a_driver_that_never_says_that_it_runs_is_ended(standin: Standin, contex
     standin.behave("hang")
     with pytest.raises(AirflowException, match=r"did not run within 0\.5 s"):
         stream(start_timeout=0.5).execute(context)
-    until(lambda: standin.starts and not lives(standin.starts[0]["pid"]))
+    run = stream().hook.run(str(RunId.of(context)))
+    until(lambda: not run.alive)
+    assert not [start for start in standin.starts if lives(start["pid"])]
 
 
 def test_stop_ends_the_driver_and_keeps_the_state(waiting: Standin, context: Context, state: str) -> None:
