@@ -44,9 +44,9 @@ class OpenWindow:
         """Whether elements have come since the last pane."""
         return self.first_arrival is not None
 
-    def situation(self, clock: Clock, *, at_boundary: bool = True) -> Situation:
+    def situation(self, clock: Clock, *, at_boundary: bool = True, is_firing: bool = False) -> Situation:
         """What the trigger may look at."""
-        return Situation(clock, self.window, self.first_arrival, self.passed, at_boundary)
+        return Situation(clock, self.window, self.first_arrival, self.passed, at_boundary, is_firing)
 
     def place(self) -> tuple[Any, ...]:
         """The order in which an epoch publishes: by window end, start, and key, nulls first."""

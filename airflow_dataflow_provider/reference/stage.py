@@ -195,11 +195,12 @@ class Stage:
     def _fire_if_due(self, state: OpenWindow, epoch: Epoch, *, at_boundary: bool) -> list[Pane]:
         trigger, now = self.grouping.trigger, state.situation(epoch.clock, at_boundary=at_boundary)
         due = not state.finished and trigger.should_fire(state.trigger, now)
+        firing = state.situation(epoch.clock, at_boundary=at_boundary, is_firing=True)
         is_last = at_boundary and self._expires(state.window, epoch.horizon)
         # A window never takes what it has not published into its grave, whatever its trigger says.
         panes = self._fire(state, epoch.clock, is_last=is_last) if due or (is_last and state.fresh) else []
         if due:
-            state.trigger, state.finished = trigger.on_fire(state.trigger, now)
+            state.trigger, state.finished = trigger.on_fire(state.trigger, firing)
         return panes
 
     def _fire(self, state: OpenWindow, clock: Clock, *, is_last: bool) -> list[Pane]:

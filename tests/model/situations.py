@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from airflow_dataflow_provider import Trigger, Window
@@ -67,7 +67,7 @@ class Watched:
     def _ask(self, now: Situation) -> None:
         if not self.finished and self.trigger.should_fire(self.state, now):
             self.fired.append(self.seen)
-            self.state, self.finished = self.trigger.on_fire(self.state, now)
+            self.state, self.finished = self.trigger.on_fire(self.state, replace(now, is_firing=True))
             self.fresh = False
 
 

@@ -22,8 +22,8 @@ class ClockTrigger(Trigger):
         """Nothing to remember."""
 
     def should_fire(self, state: None, now: Situation) -> bool:  # noqa: ARG002
-        """At a boundary, when :meth:`is_due`."""
-        return now.at_boundary and self.is_due(now)
+        """At a boundary, or when a pane is fired, if :meth:`is_due`."""
+        return now.looks_at_clocks and self.is_due(now)
 
     def is_due(self, now: Situation) -> bool:
         """What the clock says."""
@@ -159,7 +159,7 @@ class AtSignal(Trigger):
 
     def should_fire(self, state: bool, now: Situation) -> bool:
         """Heard, and something new is there (it may have been published meanwhile)."""
-        return now.at_boundary and state and now.fresh
+        return now.looks_at_clocks and state and now.fresh
 
     def on_fire(self, state: bool, now: Situation) -> tuple[bool, bool]:  # noqa: ARG002
         """Once is all."""

@@ -7,7 +7,8 @@ something faster, and is compared with the reference.
 An epoch looks at a window in two ways. After each element, in arrival order, the triggers that look at elements are
 asked; those that look at clocks say no. At the boundary, once the epoch's elements are in, all of them are asked. A
 tree that looks at elements is asked at the boundary *before* the epoch's elements, too, so that what the clock has
-moved is settled first and the elements' firings do not depend on how they were cut into epochs.
+moved is settled first and the elements' firings do not depend on how they were cut into epochs. When a pane is fired,
+whatever made it due, every part of the tree is asked, those that look at clocks too: a part that is due takes note.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Situation:
         first_arrival: the earliest arrival time among the elements that came since the last pane; None if none came.
         passed: the percentiles whose watermark had already reached the end of the window when the last pane was fired.
         at_boundary: the epoch's elements are in (or none was looked at yet): clocks may be looked at.
+        is_firing: a pane is being fired. Clocks may be looked at then, too, so that a part of a tree that is due by the
+            clock takes note of a pane that an element has made due.
     """
 
     clock: Clock
@@ -44,6 +47,12 @@ class Situation:
     first_arrival: Micros | None
     passed: frozenset[float]
     at_boundary: bool = True
+    is_firing: bool = False
+
+    @property
+    def looks_at_clocks(self) -> bool:
+        """Whether clocks may be looked at."""
+        return self.at_boundary or self.is_firing
 
     @property
     def fresh(self) -> bool:

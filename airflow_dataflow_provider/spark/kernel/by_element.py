@@ -17,9 +17,18 @@ from airflow_dataflow_provider.spark.kernel import folding, publishing
 from airflow_dataflow_provider.spark.kernel.codes import sorted_order
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, FINISHED, FRESH, INDEX, PASSED, RIGHT
 from airflow_dataflow_provider.spark.kernel.standing import FlatStanding
-from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Elements, Indices, Mask, States, Windows
+from airflow_dataflow_provider.spark.kernel.triggers.node import (
+    NOT_FRESH,
+    Elements,
+    Indices,
+    Mask,
+    States,
+    Times,
+    Windows,
+)
 
 if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.clock import Clock
     from airflow_dataflow_provider.spark.kernel.epoch import Progress
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 
@@ -35,7 +44,7 @@ def take(kernel: Kernel, now: Progress, elements: pl.DataFrame | None) -> None:
 
 
 def take_into(
-    kernel: Kernel, now: Progress, elements: pl.DataFrame, rows: Indices, beside: Indices | None = None
+    kernel: Kernel, now: Progress, came: pl.DataFrame, rows: Indices, beside: Indices | None = None
 ) -> Indices:  # fmt: skip
     """Bring elements into open windows: element ``i`` into the one at ``rows[i]`` of the state.
 
@@ -47,11 +56,13 @@ def take_into(
     compact = (np.cumsum(is_touched) - 1)[rows]
     sub = now.state[touched]
     order = sorted_order(compact, len(touched))
-    ordered, row = elements[order], compact[order]
+    ordered, row = came[order], compact[order]
     bounds = np.searchsorted(row, np.arange(len(touched) + 1))
     states = kernel.states(sub)
     going = ~sub[FINISHED].to_numpy()
-    fires = _firings(kernel, now, sub, ordered, bounds, states=states, going=going)
+    windows, elements = kernel.windows(sub, now.clock, at_boundary=False), Elements(ordered, bounds[1:])
+    fires = np.zeros(len(ordered), dtype=np.bool_)
+    fires[_firings(kernel, now.clock, elements, bounds[:-1], windows, states=states, going=going)] = True
     after = _publish(kernel, now, sub, ordered, row, fires=fires)
     after = kernel.with_states(after, states).with_columns(pl.Series(FINISHED, ~going))
     untouched = ~is_touched
@@ -61,60 +72,73 @@ def take_into(
 
 
 def _firings(
-    kernel: Kernel,
-    now: Progress,
-    sub: pl.DataFrame,
-    ordered: pl.DataFrame,
-    bounds: Indices,
-    *,
-    states: States,
-    going: Mask,
-) -> Mask:
-    """After which elements a pane is fired; trigger states and ``going`` are moved on, in place."""
-    trigger, start, stop = kernel.trigger, bounds[:-1], bounds[1:]
-    fires = np.zeros(len(ordered), dtype=np.bool_)
+    kernel: Kernel, clock: Clock, elements: Elements, start: Indices, windows: Windows, *, states: States, going: Mask
+) -> Indices:
+    """The positions of the elements after which a pane is fired; trigger states and ``going`` are moved on, in place.
+
+    Args:
+        kernel: the grouping's.
+        clock: the epoch's, while its elements come in.
+        elements: those of all windows.
+        start: for each window, the position of its first element.
+        windows: as they stand before the elements.
+        states: the triggers'.
+        going: which of them have not finished.
+    """
     match kernel.grouping.trigger:
         case Repeat(trigger=AtCount(n=n)):
-            # In closed form: every n-th element since the last firing, however long ago that was.
             (count,) = states.values()
-            before = np.repeat(count - start, stop - start) + np.arange(len(ordered)) + 1
-            every: Mask = before % n == 0
-            count += stop - start
-            count %= n
-            return every
-    elements = Elements(ordered, stop)
-    windows = kernel.windows(sub, now.clock, at_boundary=False)
-    at = start.copy()
-    elements.prepared |= {"now": windows, "since": at.copy()}
-    active = np.flatnonzero(going)
+            return _every(n, count, start, elements.stop)
+    trigger, stop, at, since = kernel.trigger, elements.stop, start.copy(), start.copy()
+    windows.is_firing = True
+    elements.prepared |= {"now": windows, "since": since}
+    found: list[Indices] = []
+    active = np.flatnonzero(going & (at < stop))
     while len(active):
         due = trigger.next_due(states, elements, active, at[active])
-        found = due < stop[active]
-        upto = np.where(found, due + 1, stop[active])
+        fires = due < stop[active]
+        upto = np.where(fires, due + 1, stop[active])
         trigger.consume(states, elements, active, at[active], upto)
         at[active] = upto
-        fired = np.zeros(len(sub), dtype=np.bool_)
-        fired[active[found]] = True
-        if not fired.any():
+        rows = active[fires]
+        if not len(rows):
             break
-        fires[due[found]] = True
-        if kernel.has_own_trigger:
-            _freshen(windows, elements, at, fired)
+        found.append(due[fires])
+        windows.first_arrival[rows] = _first_arrival(kernel, windows, elements, rows, at)
+        fired = np.zeros(len(windows), dtype=np.bool_)
+        fired[rows] = True
         going[trigger.on_fire(states, windows, fired)] = False
         # What its last pane knew of the watermark, and that nothing is fresh.
-        windows.passed = np.where(fired, kernel.percentiles.reached(now.clock, windows.end), windows.passed)
-        windows.first_arrival = np.where(fired, NOT_FRESH, windows.first_arrival)
-        elements.prepared["since"] = np.where(fired, at, elements.prepared["since"])
-        active = np.flatnonzero(going & (at < stop))
-    return fires
+        windows.passed[rows] = kernel.percentiles.reached(clock, windows.end[rows])
+        windows.first_arrival[rows] = NOT_FRESH
+        since[rows] = at[rows]
+        active = rows[going[rows] & (at[rows] < stop[rows])]
+    return np.sort(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
 
-def _freshen(windows: Windows, elements: Elements, at: Indices, fired: Mask) -> None:
-    """Say of the windows that fire when the first element of the pane arrived: a user's own trigger may ask."""
-    arrivals = elements.frame[ARRIVAL].to_numpy()
-    for row in np.flatnonzero(fired):
-        first = arrivals[elements.prepared["since"][row] : at[row]].min()
-        windows.first_arrival[row] = min(windows.first_arrival[row], first)
+def _every(n: int, count: Indices, start: Indices, stop: Indices) -> Indices:
+    """``Repeat(AtCount(n))`` in closed form: the first firing where the count is full, then every n-th element.
+
+    The count may stand above ``n``: windows that merged have added theirs. It is moved on, in place.
+    """
+    size = stop - start
+    first = np.maximum(n - count, 1)
+    many = np.where(size >= first, (size - first) // n + 1, 0)
+    count[:] = np.where(many > 0, (size - first) % n, count + size)
+    begin = np.cumsum(many) - many
+    nth: Indices = np.arange(int(many.sum())) - np.repeat(begin, many)
+    return np.repeat(start + first - 1, many) + n * nth
+
+
+def _first_arrival(kernel: Kernel, windows: Windows, elements: Elements, rows: Indices, at: Indices) -> Times | int:
+    """When the first element of the pane arrived, of windows that fire before a position; timers may ask."""
+    if not kernel.book.timed:
+        return 0
+    if "arrivals" not in elements.prepared:
+        elements.prepared["arrivals"] = np.append(elements.frame[ARRIVAL].to_numpy(), NOT_FRESH)
+    borders = np.column_stack([elements.prepared["since"][rows], at[rows]]).ravel()
+    first: Times = np.minimum.reduceat(elements.prepared["arrivals"], borders)[::2]
+    return np.minimum(first, windows.first_arrival[rows])
 
 
 def _publish(

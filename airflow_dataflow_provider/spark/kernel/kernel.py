@@ -178,7 +178,7 @@ class Kernel:
         else:
             first = np.where(rows[FRESH].to_numpy(), 0, NOT_FRESH)
         return Windows(
-            clock, rows[START].to_numpy(), rows[END].to_numpy(), first, rows[PASSED].to_numpy(), at_boundary
+            clock, rows[START].to_numpy(), rows[END].to_numpy(), first, rows[PASSED].to_numpy().copy(), at_boundary
         )  # fmt: skip
 
     def states(self, rows: pl.DataFrame) -> States:

@@ -43,6 +43,7 @@ def at_boundary(kernel: Kernel, now: Progress) -> None:
     if due.any():
         rows = state.filter(due)
         after = publish(kernel, now, rows, is_last=expired[due])
+        windows.is_firing = True
         ended = kernel.trigger.on_fire(states, windows, fired)
         at = np.flatnonzero(due)
         after = kernel.with_states(after, {name: column[at] for name, column in states.items()})

@@ -16,8 +16,8 @@ class ClockNode(Node):
     """A leaf without state that finishes with its firing."""
 
     def should_fire(self, states: States, now: Windows) -> Mask:  # noqa: ARG002
-        """At a boundary, where :meth:`is_due`."""
-        return self.is_due(now) if now.at_boundary else np.zeros(len(now), dtype=np.bool_)
+        """At a boundary, or when panes are fired, where :meth:`is_due`."""
+        return self.is_due(now) if now.looks_at_clocks else np.zeros(len(now), dtype=np.bool_)
 
     def is_due(self, now: Windows) -> Mask:
         """What the clock says."""
@@ -112,7 +112,7 @@ class AtSignalNode(Node):
 
     def should_fire(self, states: States, now: Windows) -> Mask:
         """At a boundary, where it was heard and there is something fresh."""
-        if not now.at_boundary:
+        if not now.looks_at_clocks:
             return np.zeros(len(now), dtype=np.bool_)
         due: Mask = states[self.path] & now.fresh
         return due

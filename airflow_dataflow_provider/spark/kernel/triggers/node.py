@@ -47,6 +47,12 @@ class Windows:
     first_arrival: Times
     passed: Bits
     at_boundary: bool = True
+    is_firing: bool = False
+
+    @property
+    def looks_at_clocks(self) -> bool:
+        """Whether clocks may be looked at."""
+        return self.at_boundary or self.is_firing
 
     @property
     def fresh(self) -> Mask:

@@ -49,6 +49,7 @@ class OwnNode(Node):
             None if first == NOT_FRESH else first,
             self.percentiles.of(int(now.passed[row])),
             now.at_boundary,
+            now.is_firing,
         )
 
     def should_fire(self, states: States, now: Windows) -> Mask:
