@@ -20,7 +20,6 @@ from airflow_dataflow_provider.testing.strategies.par_do_steps import par_dos
 from airflow_dataflow_provider.testing.strategies.trigger_trees import (
     TRIGGER_FAMILIES,
     clock_triggers,
-    counting_triggers,
     element_triggers,
     leaf_triggers,
     patterns,
@@ -53,7 +52,6 @@ __all__ = [
     "cases",
     "clock_triggers",
     "combiners",
-    "counting_triggers",
     "element_triggers",
     "elements",
     "event_times",

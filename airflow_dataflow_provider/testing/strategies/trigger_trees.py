@@ -32,7 +32,9 @@ from airflow_dataflow_provider.model.triggers import (
 )
 from airflow_dataflow_provider.testing.strategies.moments import SECOND
 
-_PERCENTILES = (100.0, 33.3, 50.0, 90.0, 97.0, 99.5)
+_USUAL = st.sampled_from((100.0, 33.3, 50.0, 90.0, 97.0, 99.5))
+_ANY = st.floats(0, 100, exclude_min=True)
+_PERCENTILES = st.sampled_from((_USUAL, _USUAL, _USUAL, _ANY)).flatmap(lambda percentiles: percentiles)
 
 
 def is_odd(row: Mapping[str, Any]) -> bool:
@@ -72,15 +74,18 @@ def predicates(whole: str = "whole", part: str = "part") -> SearchStrategy[Predi
 
 @cache
 def watermark_triggers() -> SearchStrategy[Trigger]:
-    """Of several percentiles."""
-    return st.sampled_from(_PERCENTILES).map(AtWatermark)
+    """Of several percentiles, some with many digits."""
+    return _PERCENTILES.map(AtWatermark)
 
 
-@cache
-def clock_triggers() -> SearchStrategy[Trigger]:
-    """All that are asked at the boundaries of epochs."""
+def _evenly(*kinds: SearchStrategy[Trigger]) -> SearchStrategy[Trigger]:
+    """One kind as often as the other; ``one_of`` would count a kind once for each of its own alternatives."""
+    return st.sampled_from(kinds).flatmap(lambda kind: kind)
+
+
+def _clocks() -> tuple[SearchStrategy[Trigger], ...]:
     lengths = st.sampled_from((10 * SECOND, 60 * SECOND, 7 * SECOND, 3600 * SECOND))
-    return st.one_of(
+    return (
         watermark_triggers(),
         lengths.map(AtPeriod),
         lengths.map(AfterDelay),
@@ -90,13 +95,9 @@ def clock_triggers() -> SearchStrategy[Trigger]:
 
 
 @cache
-def counting_triggers(whole: str = "whole", part: str = "part") -> SearchStrategy[Trigger]:
-    """Of elements, and of the bytes of these columns."""
-    measured = st.sampled_from(((whole,), ("site", part)))
-    return st.one_of(
-        st.integers(1, 4).map(AtCount),
-        st.builds(lambda n, names: AtBytes(n, *names), st.sampled_from((8, 1, 9, 24)), measured),
-    )
+def clock_triggers() -> SearchStrategy[Trigger]:
+    """All that are asked at the boundaries of epochs."""
+    return _evenly(*_clocks())
 
 
 @cache
@@ -108,28 +109,44 @@ def patterns(whole: str = "whole", part: str = "part") -> SearchStrategy[Trigger
     return st.builds(lambda first, end, gaps: AtPattern(*first, end, gaps=gaps), before, last, st.booleans())
 
 
+def _elements(whole: str, part: str) -> tuple[SearchStrategy[Trigger], ...]:
+    measured = st.sampled_from(((whole,), ("site", part)))
+    return (
+        st.integers(1, 4).map(AtCount),
+        st.builds(lambda n, names: AtBytes(n, *names), st.sampled_from((8, 1, 9, 24)), measured),
+        predicates(whole, part).map(AtPunctuation),
+        patterns(whole, part),
+    )
+
+
 @cache
 def element_triggers(whole: str = "whole", part: str = "part") -> SearchStrategy[Trigger]:
-    """All that are asked after each element."""
-    punctuation = predicates(whole, part).map(AtPunctuation)
-    return st.one_of(counting_triggers(whole, part), punctuation, patterns(whole, part))
+    """All that are asked after each element: of their number, of the bytes of these columns, of what they say."""
+    return _evenly(*_elements(whole, part))
 
 
 @cache
 def leaf_triggers(whole: str = "whole", part: str = "part") -> SearchStrategy[Trigger]:
     """All there are."""
-    return st.one_of(clock_triggers(), element_triggers(whole, part))
+    return _evenly(*_clocks(), *_elements(whole, part))
 
 
-# What repeats is drawn more often: there is more to see.
-_COMPOSITES = st.sampled_from((None, Repeat, Repeat, Repeat, RepeatUntil, SequenceOf, AnyOf, AllOf))
-_SIMPLE_COMPOSITES = st.sampled_from((None, Repeat, SequenceOf))
+# Hypothesis makes variants of what it has drawn, the more the longer that is: small roots are named twice, so that all
+# come equally often in the end (tests/testing/test_trigger_trees.py measures it).
+_KINDS = st.sampled_from((None, None, Repeat, Repeat, RepeatUntil, SequenceOf, AnyOf, AllOf))
+_SIMPLE_KINDS = st.sampled_from((None, None, Repeat, Repeat, SequenceOf))
 _CHILDREN = st.integers(1, 3)
+
+
+@cache
+def _heights(most: int) -> SearchStrategy[int]:
+    """Small trees as often as great ones: a composite of leaves alone shows most of what it does."""
+    return st.sampled_from(range(1, most + 1))
 
 
 @st.composite
 def trees(draw: DrawFn, leaves: SearchStrategy[Trigger], *, depth: int = 3, simple: bool = False) -> Trigger:
-    """Trees over these leaves.
+    """Trees over these leaves. A leaf, and each composite, are at the root equally often.
 
     Args:
         draw: hypothesis' own; not given by the caller.
@@ -139,15 +156,15 @@ def trees(draw: DrawFn, leaves: SearchStrategy[Trigger], *, depth: int = 3, simp
     """
 
     def tree(height: int) -> Trigger:
-        kind = draw(_SIMPLE_COMPOSITES if simple else _COMPOSITES) if height > 1 else None
+        kind = draw(_SIMPLE_KINDS if simple else _KINDS) if height > 1 else None
         if kind is None:
             return draw(leaves)
+        below = draw(_heights(height - 1))
         if kind is Repeat:
-            return Repeat(tree(height - 1))
+            return Repeat(tree(below))
         if kind is RepeatUntil:
-            return RepeatUntil(tree(height - 1), tree(height - 1))
-        children = [tree(height - 1) for _ in range(draw(_CHILDREN))]
-        return kind(*children)
+            return RepeatUntil(tree(below), tree(below))
+        return kind(*(tree(below) for _ in range(draw(_CHILDREN))))
 
     return tree(depth)
 

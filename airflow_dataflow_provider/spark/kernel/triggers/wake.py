@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.model.time import MAX_TIME, Micros, from_iso, iso
+from airflow_dataflow_provider.model.watermarks import percentile_text
 from airflow_dataflow_provider.model.windows import expired_until
 from airflow_dataflow_provider.spark.kernel.triggers.node import Node, Percentiles, States, Windows
 
@@ -78,7 +79,7 @@ class Wake:
     def to_json(self) -> dict[str, Any]:
         """For the epoch log."""
         return {
-            "unreached": {f"{percentile:g}": iso(end) for percentile, end in self.unreached.items()},
+            "unreached": {percentile_text(percentile): iso(end) for percentile, end in self.unreached.items()},
             "first_end": None if self.first_end == _NO_WINDOW else iso(self.first_end),
             "next_time": None if self.next_time == MAX_TIME else iso(self.next_time),
             "signals": sorted(self.signals),
