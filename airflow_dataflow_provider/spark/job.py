@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.model.grouping import earliest_output
 from airflow_dataflow_provider.model.hold import Hold
 from airflow_dataflow_provider.model.par_do import SparkColumns
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
+from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
 from airflow_dataflow_provider.spark import driver_side
 from airflow_dataflow_provider.spark.driver_side import DriverSide
 from airflow_dataflow_provider.spark.map_side import MapSide
@@ -114,13 +115,13 @@ class EpochJob:
             For each grouping, what its tasks answered, and what it goes on with.
         """
         stateless = self.window_ends is not None
-        clock, horizon, arriving = self.clock, self.horizon, None
+        clock, horizon, arriving = self.clock, self.horizon, self._before_the_end if stateless else None
         hold = states[0].hold
         answered: list[list[Reduced]] = []
         after: list[StageState] = []
         for number, state in enumerate(states):
             told = Hold() if stateless or number + 1 == len(states) else states[number + 1].hold
-            results_arrive = told.arriving(clock)
+            results_arrive = self._before_the_end if stateless else told.arriving(clock)
             side = ReduceSide(
                 self.stages, number, self.partitions, self.state_url, self.panes_url, self.epoch,
                 None if stateless else state.chains, state.expired_until, clock, horizon, self.combining,
@@ -138,6 +139,14 @@ class EpochJob:
             border = earliest_output(self.stages.pipeline.groupings[number], horizon)
             hold, clock, horizon = hold.after(clock, horizon, waiting=waiting, earliest=min(border, earliest))
         return answered, states if stateless else after
+
+    @property
+    def _before_the_end(self) -> tuple[Clock, Micros]:
+        """Clock and horizon of an interval epoch until all of its input is in, as in a batch: nothing is known yet.
+
+        A pane that an element fires has only a part of its window, and must not claim that it is complete.
+        """
+        return replace(self.clock, watermarks=NOTHING_KNOWN, timers_until=MIN_TIME), MIN_TIME
 
     def on_spark(
         self, spark: SparkSession, files: Input | None, states: list[StageState]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Sequence
 from itertools import pairwise
 
 import polars as pl
 
+from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.elements import Element, Pane
 from airflow_dataflow_provider.model.pipeline import Pipeline
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros
+from airflow_dataflow_provider.model.watermarks import END_OF_INPUT
 from airflow_dataflow_provider.reference.interpreter import Epoch
+from airflow_dataflow_provider.spark.continuation import Continuation
 from airflow_dataflow_provider.spark.driver_side import DriverSide
 from airflow_dataflow_provider.spark.frames import from_blob, to_blob
 from airflow_dataflow_provider.spark.job import EpochJob, StageState
@@ -53,12 +58,26 @@ class InProcess:
 
     def epoch(self, epoch: Epoch) -> list[Pane]:
         """Run one epoch; its panes by partition."""
+        return self._run(epoch.clock, epoch.horizon, epoch.elements)
+
+    def interval(self, elements: Sequence[Element], processing_time: Micros, ends: tuple[Micros, Micros]) -> list[Pane]:
+        """Recompute the windows whose end lies in ``(from, to]`` from these elements; the state stays as it is."""
+        clock = Clock(processing_time, END_OF_INPUT, timers_until=MAX_TIME)
+        return self._run(clock, MIN_TIME, elements, window_ends=ends)
+
+    def _run(
+        self,
+        clock: Clock,
+        horizon: Micros,
+        elements: Sequence[Element],
+        window_ends: tuple[Micros, Micros] | None = None,
+    ) -> list[Pane]:
         job = EpochJob(
-            self.stages, self.partitions, self.url, f"{self.url}/panes", self.number, epoch.clock, epoch.horizon,
-            self.combining,
+            self.stages, self.partitions, self.url, f"{self.url}/panes", self.number, clock, horizon,
+            self.combining, window_ends,
         )  # fmt: skip
         sent: list[tuple[int, tuple[str, bytes]]] = []
-        for number, file in enumerate(self._files(epoch.elements)):
+        for number, file in enumerate(self._files(elements)):
             for partition, frame in job.map_side.combine(self._frame(file), self.report):
                 sent.append((partition, (f"{number:06d}", to_blob(frame))))
 
@@ -70,6 +89,12 @@ class InProcess:
                 self.report.expired += answer["expired"]
         few = [blob for _, _, blob in answered[-1] if blob is not None]
         return [pane for blob in few for pane in panes_of(from_blob(blob), self.pipeline.grouping)]
+
+    def is_due(self, epoch: Epoch) -> bool:
+        """Whether a driver would run an epoch without elements, as far as it knows from the epoch log."""
+        known = Continuation(self.pipeline, self.partitions)
+        known.states = [StageState.from_json(json.loads(json.dumps(state.to_json()))) for state in self.states]
+        return known.is_due(epoch.clock, epoch.horizon)
 
     def run(self, epochs: Sequence[Epoch]) -> list[list[Pane]]:
         """The panes of each epoch."""
