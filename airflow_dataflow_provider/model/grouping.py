@@ -8,7 +8,7 @@ from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.combiners import Combiner
-from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo, Vectorised
+from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo, Vectorised, code_of
 from airflow_dataflow_provider.model.refinement import Refinement
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, duration_text
 from airflow_dataflow_provider.model.triggers import Trigger
@@ -124,15 +124,11 @@ class Grouping:
     def __repr__(self) -> str:
         key = repr(self.key[0]) if len(self.key) == 1 else repr(self.key)
         aggregates = ", ".join(f"{name}={combiner!r}" for name, combiner in self.combiners.items())
-        before = "".join(
-            f".assign_windows({step.window!r})" if isinstance(step, AssignWindows) else f".par_do({step!r})"
-            for step in self.par_dos
-        )
         window = "" if self.assigns_windows_early else f", window={self.window!r}"
         output_time = "" if self.output_time is END_OF_WINDOW else f", output_time={self.output_time!r}"
         accept = f", accept=({', '.join(map(repr, sorted(self.accept)))},)" if self.accept else ""
         return (
-            f"{before}.group_by_key_and_window(key={key}{window}, trigger={self.trigger!r}, "
+            f"{code_of(self.par_dos)}.group_by_key_and_window(key={key}{window}, trigger={self.trigger!r}, "
             f"refinement={self.refinement!r}, allowed_lateness={duration_text(self.allowed_lateness)!r}"
             f"{output_time}{accept}).combine({aggregates})"
         )

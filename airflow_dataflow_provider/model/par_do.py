@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
@@ -211,3 +211,11 @@ class AssignWindows(ParDo):
 
     def __repr__(self) -> str:
         return f"AssignWindows({self.window!r})"
+
+
+def code_of(steps: Sequence[ParDo]) -> str:
+    """The code that puts these steps into a pipeline."""
+    return "".join(
+        f".assign_windows({step.window!r})" if isinstance(step, AssignWindows) else f".par_do({step!r})"
+        for step in steps
+    )

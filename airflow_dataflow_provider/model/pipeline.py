@@ -11,7 +11,7 @@ from airflow_dataflow_provider.model import proofs
 from airflow_dataflow_provider.model.combiners import Combiner
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.grouping import END_OF_WINDOW, Grouping, OutputTime
-from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo
+from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo, code_of
 from airflow_dataflow_provider.model.refinement import ACCUMULATING, ACCUMULATING_AND_RETRACTING, DISCARDING, Refinement
 from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.sinks import PaneLog, Sink
@@ -50,7 +50,7 @@ class Pipeline:
     groupings: tuple[Grouping, ...] = ()
     sinks: tuple[Sink, ...] = ()
     pending: tuple[ParDo, ...] = ()
-    """What is done to each element before the next grouping."""
+    """What is done to each element before the next grouping; to each result of the last one before it is published."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -69,6 +69,9 @@ class Pipeline:
 
     def par_do(self, step: ParDo) -> Pipeline:
         """Do something to each element before it is grouped; after a grouping, to each of its results.
+
+        After the last grouping, results pass the steps before they are published: as a condition on them (HAVING), or
+        to compute columns of them. A result keeps its key and window. A retraction passes the same steps.
 
         Raises:
             DefinitionError: ``DEFINITION_PAR_DO``.
@@ -168,7 +171,7 @@ class Pipeline:
         """
         if not isinstance(sink, Sink):
             raise DefinitionError(f"{sink!r} is not a sink", todo="write for example PaneLog()", code="DEFINITION_SINK")
-        if not self.groupings or self.pending:
+        if not self.groupings:
             raise DefinitionError(
                 f"pipeline {self.name!r} writes before it groups",
                 why="a sink takes panes, and only a grouping makes panes",
@@ -177,7 +180,8 @@ class Pipeline:
             )
         if self.sinks:
             raise DefinitionError(f"pipeline {self.name!r} has a sink already", code="DEFINITION_SINK")
-        proofs.refuse(Risk.NEEDS_RETRACTION, proofs.needs_retraction(self.grouping, sink), self.grouping)
+        steps = self.result_steps
+        proofs.refuse(Risk.NEEDS_RETRACTION, proofs.needs_retraction(self.grouping, sink, steps), self.grouping)
         return replace(self, sinks=(*self.sinks, sink))
 
     @property
@@ -185,7 +189,8 @@ class Pipeline:
         """The last grouping: the one whose panes are published.
 
         Raises:
-            DefinitionError: ``DEFINITION_INCOMPLETE`` where there is none yet.
+            DefinitionError: ``DEFINITION_INCOMPLETE`` where there is none yet, ``DEFINITION_WINDOW`` where windows are
+                assigned after it.
         """
         if not self.groupings:
             raise DefinitionError(
@@ -193,7 +198,29 @@ class Pipeline:
                 todo="call group_by_key_and_window(...).combine(...)",
                 code="DEFINITION_INCOMPLETE",
             )
+        assigned = next((step for step in self.pending if isinstance(step, AssignWindows)), None)
+        if assigned is not None:
+            raise DefinitionError(
+                f"pipeline {self.name!r} assigns windows after its last grouping: {assigned.window!r}",
+                why="nothing groups by these windows, so they would change nothing",
+                todo="group after assign_windows(...), or leave it out",
+                code="DEFINITION_WINDOW",
+            )
         return self.groupings[-1]
+
+    @property
+    def result_steps(self) -> tuple[ParDo, ...]:
+        """What is done to each result of the last grouping before it is published.
+
+        Raises:
+            DefinitionError: as :attr:`grouping`.
+        """
+        self.grouping  # noqa: B018 - it says what is missing
+        return self.pending
+
+    def par_dos(self) -> tuple[ParDo, ...]:
+        """Every step, before and after the groupings."""
+        return (*(step for grouping in self.groupings for step in grouping.par_dos), *self.pending)
 
     @property
     def pane_log(self) -> PaneLog:
@@ -221,6 +248,8 @@ class Pipeline:
         parts = {"source": repr(self.source.identity())}
         for number, grouping in enumerate(self.groupings, 1):
             parts |= {name if number == 1 else f"{name} {number}": code for name, code in grouping.shape().items()}
+        if self.pending:
+            parts["par_do of results"] = ", ".join(map(repr, self.pending))
         return {**parts, "sink": repr(self.pane_log)}
 
     def fingerprint(self) -> str:
@@ -229,8 +258,9 @@ class Pipeline:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def __repr__(self) -> str:
-        steps = "".join(map(repr, self.groupings)) + "".join(f".write({sink!r})" for sink in self.sinks)
-        return f"Pipeline({self.name!r}, {self.source!r}){steps}"
+        groupings = "".join(map(repr, self.groupings))
+        sinks = "".join(f".write({sink!r})" for sink in self.sinks)
+        return f"Pipeline({self.name!r}, {self.source!r}){groupings}{code_of(self.pending)}{sinks}"
 
 
 @dataclass(frozen=True, slots=True)

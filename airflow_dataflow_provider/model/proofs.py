@@ -15,7 +15,10 @@ from airflow_dataflow_provider.model.triggers import AtWatermark, Repeat, Repeat
 from airflow_dataflow_provider.model.windows import GlobalWindows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from airflow_dataflow_provider.model.grouping import Grouping
+    from airflow_dataflow_provider.model.par_do import ParDo
     from airflow_dataflow_provider.model.sinks import Sink
 
 
@@ -97,12 +100,21 @@ def retracts(grouping: Grouping, *, is_last: bool) -> bool:
     return refinement is ACCUMULATING_AND_RETRACTING or (refinement is ACCUMULATING and not is_last)
 
 
-def needs_retraction(grouping: Grouping, sink: Sink | None = None) -> str | None:
+def replaces(grouping: Grouping) -> bool:
+    """Whether a later pane of a window stands in place of an earlier one without taking it back.
+
+    Where a step after the grouping drops the later one, the earlier one has to be taken back after all.
+    """
+    return grouping.refinement is ACCUMULATING and not fires_once(grouping)
+
+
+def needs_retraction(grouping: Grouping, sink: Sink | None = None, steps: Sequence[ParDo] = ()) -> str | None:
     """Why readers need retractions and do not get them, or None.
 
     Args:
         grouping: the last one.
         sink: what its panes are written to; None: only what the grouping itself says.
+        steps: what is done to each of its results before.
     """
     retracts = grouping.refinement is ACCUMULATING_AND_RETRACTING
     if grouping.window.merges and not retracts and not fires_once(grouping):
@@ -110,7 +122,7 @@ def needs_retraction(grouping: Grouping, sink: Sink | None = None) -> str | None
             "windows that merge after they were published leave results of windows that are no more, and only a "
             "retraction takes those back"
         )
-    if sink is not None and retracts and not sink.takes_retractions:
+    if sink is not None and (retracts or (steps and replaces(grouping))) and not sink.takes_retractions:
         return f"{sink!r} does not understand retractions"
     return None
 

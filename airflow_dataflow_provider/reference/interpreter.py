@@ -5,13 +5,14 @@ An engine is right when it publishes these panes. So this module trades everythi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from airflow_dataflow_provider.model.elements import Pane
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.reference.epoch import Counts, Epoch, ExpiredElement
 from airflow_dataflow_provider.reference.par_do import Evaluate, apply
+from airflow_dataflow_provider.reference.results import Results
 from airflow_dataflow_provider.reference.stage import Stage
 
 __all__ = ["Counts", "Epoch", "ExpiredElement", "Interpreter", "Outcome", "interpret"]
@@ -60,6 +61,7 @@ class Interpreter:
         for grouping in pipeline.groupings:
             before = self.stages[-1] if self.stages else None
             self.stages.append(Stage(grouping, before, is_last=grouping is pipeline.grouping))
+        self.results = Results(pipeline)
 
     @property
     def expired(self) -> list[ExpiredElement]:
@@ -71,12 +73,12 @@ class Interpreter:
         """Elements read, late and expired so far."""
         return Counts(self._read, sum(stage.late for stage in self.stages), len(self.expired))
 
-    def epoch(self, epoch: Epoch) -> list[Pane]:
+    def epoch(self, epoch: Epoch) -> Sequence[Pane]:
         """Take the elements; publish what is due, in the order of windows and keys; drop what expires."""
         self._read += len(epoch.elements)
-        panes: list[Pane] = []
+        panes: Sequence[Pane] = []
         for stage in self.stages:
             elements = apply(stage.grouping.par_dos, epoch.elements, self._evaluate)
             panes = stage.epoch(Epoch(epoch.clock, elements, epoch.horizon))
             epoch = stage.next_epoch(epoch, panes)
-        return panes
+        return self.results.of(panes)

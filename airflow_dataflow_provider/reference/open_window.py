@@ -60,8 +60,14 @@ def timing(state: OpenWindow, clock: Clock) -> PaneTiming:
     return PaneTiming.LATE if 100 in state.passed else PaneTiming.ON_TIME
 
 
-def retraction(stood: Pane, by: Pane, clock: Clock) -> Pane:
-    """Takes back exactly what stood, at the moment of the pane that replaces it."""
+def retraction(stood: Pane, by: Pane, completeness: float) -> Pane:
+    """Takes back exactly what stood, at the moment of the pane that replaces it.
+
+    Args:
+        stood: what is taken back.
+        by: the pane that replaces it.
+        completeness: what the watermark curve claims then for the window of what stood.
+    """
     return replace(
         stood,
         timing=by.timing,
@@ -69,6 +75,6 @@ def retraction(stood: Pane, by: Pane, clock: Clock) -> Pane:
         is_last=False,
         is_retraction=True,
         watermark=by.watermark,
-        completeness=clock.watermarks.completeness(stood.window.end),
+        completeness=completeness,
         processing_time=by.processing_time,
     )

@@ -224,7 +224,8 @@ class Stage:
         panes: list[Pane] = []
         if self._says_something_new(stands, state):
             if self.retracts:
-                panes += [retraction(stood, pane, clock) for stood in state.standing]
+                claimed = clock.watermarks.completeness
+                panes += [retraction(stood, pane, claimed(stood.window.end)) for stood in state.standing]
             panes += stands
             state.index += len(stands)
             state.standing = stands
@@ -272,7 +273,7 @@ class Stage:
                 waiting[percentile] = min(map(self._output_time, opened))
         earliest = min([earliest_output(self.grouping, epoch.horizon), *map(self._earliest_output_time, states)])
         self._hold, clock, horizon = self._hold.after(epoch.clock, epoch.horizon, waiting=waiting, earliest=earliest)
-        return Epoch(clock, map(self._element, sorted(panes, key=_order)), horizon)
+        return Epoch(clock, [as_element(pane, self.grouping) for pane in sorted(panes, key=_order)], horizon)
 
     def still_held(self) -> Epoch:
         """The next grouping's clock until this epoch's results were in."""
@@ -289,11 +290,13 @@ class Stage:
             return state.window.end - 1
         return state.earliest if policy is EARLIEST else state.latest
 
-    def _element(self, pane: Pane) -> Element:
-        row = dict(zip(self.grouping.key, pane.key, strict=True)) | dict(pane.values)
-        for name, time in (("window_start", pane.window.start), ("window_end", pane.window.end)):
-            row[name] = to_datetime(time) if MIN_TIME < time < MAX_TIME else None
-        return Element(row, pane.timestamp, pane.processing_time, is_retraction=pane.is_retraction)
+
+def as_element(pane: Pane, grouping: Grouping) -> Element:
+    """A result of a grouping as an element: of the next grouping, or of the steps before it is published."""
+    row = dict(zip(grouping.key, pane.key, strict=True)) | dict(pane.values)
+    for name, time in (("window_start", pane.window.start), ("window_end", pane.window.end)):
+        row[name] = to_datetime(time) if MIN_TIME < time < MAX_TIME else None
+    return Element(row, pane.timestamp, pane.processing_time, is_retraction=pane.is_retraction)
 
 
 def _order(pane: Pane) -> tuple[int, int, int, int, bool]:

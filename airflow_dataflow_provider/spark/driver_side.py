@@ -33,7 +33,8 @@ _TOO_MUCH = -1
 def is_plain(stages: Stages) -> bool:
     """Whether the groupings of a pipeline only add up plain numbers, by triggers and windows of ours."""
     first, *later = stages.pipeline.groupings
-    if any(isinstance(step, SparkColumns) for step in first.par_dos) or any(grouping.par_dos for grouping in later):
+    in_workers = (*stages.pipeline.result_steps, *(step for grouping in later for step in grouping.par_dos))
+    if in_workers or any(isinstance(step, SparkColumns) for step in first.par_dos):
         return False
     kernels = [stages.kernel(number) for number in range(len(stages))]
     return all(

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import polars as pl
 
 from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.pipeline import RESERVED_COLUMNS
 from airflow_dataflow_provider.progress.pane_commits import DATA, HEADER, POINTER, PaneCommit
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark.aggregates import combiners_to_json
@@ -18,7 +19,7 @@ from airflow_dataflow_provider.spark.frames import schema_bytes, write_parquet
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.model.sinks import PaneLog
-    from airflow_dataflow_provider.spark.kernel.kernel import Kernel
+    from airflow_dataflow_provider.spark.stages import Stages
 
 
 def pane_log_url(state: Store, sink: PaneLog) -> str:
@@ -39,21 +40,24 @@ class PaneWriter:
         self._store = Store.open(self.url)
         self._state, self._state_id, self._pipeline = state, state_id, pipeline
 
-    def open(self, kernel: Kernel) -> None:
+    def open(self, stages: Stages) -> None:
         """Make the log, or make sure that it is this state's."""
         grouping = self._pipeline.grouping
-        columns = kernel.no_panes.schema
+        columns = stages.published()
+        key, steps = [*grouping.key], self._pipeline.result_steps
+        own = {*key, *RESERVED_COLUMNS}
         header = {
             "format": 1,
             "pipeline": self._pipeline.name,
             "state_id": self._state_id,
             "state": self._state.url,
-            "key": list(grouping.key),
-            "aggregates": list(grouping.combiners),
-            "combiners": combiners_to_json(grouping),
+            "key": key,
+            "aggregates": [name for name in columns if name not in own and not name.startswith("_")],
+            # What a step has made of a pane cannot be added up.
+            "combiners": {} if steps else combiners_to_json(grouping),
             "refinement": grouping.refinement.value,
             "schema": schema_bytes(columns).hex(),
-            "input_schema": schema_bytes(kernel.schema).hex(),
+            "input_schema": schema_bytes(stages.last.schema).hex(),
         }
         standing = self._store.put_if_absent(HEADER, header)
         if standing["state_id"] != self._state_id:

@@ -186,6 +186,7 @@ class ReduceSide:
         if self.window_ends is not None:
             after, until = map(to_datetime, self.window_ends)
             panes = panes.filter((pl.col("window_end") > after) & (pl.col("window_end") <= until))
+        panes = self.stages.published_of(panes)
         few, file = None, None
         if 0 < len(panes) <= _FEW:
             few = to_blob(panes)

@@ -17,6 +17,7 @@ from airflow_dataflow_provider.spark.kernel.kernel import Kernel, kernel_for
 from airflow_dataflow_provider.spark.par_do import apply, check_has, schema_after
 from airflow_dataflow_provider.spark.placing import ORDER
 from airflow_dataflow_provider.spark.reading import element_types
+from airflow_dataflow_provider.spark.results import results_of, results_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,7 +66,9 @@ class Stages:
                 "window_start": _MOMENT,
                 "window_end": _MOMENT,
             }
-        return cls(pipeline, source, tuple(found))
+        stages = cls(pipeline, source, tuple(found))
+        stages.published()  # it says what does not fit
+        return stages
 
     @property
     def elements(self) -> Schema:
@@ -84,6 +87,14 @@ class Stages:
     def last(self) -> Kernel:
         """The kernel whose panes are published."""
         return self.kernel(len(self) - 1)
+
+    def published(self) -> Schema:
+        """The types of the columns that are published, after the steps that come last."""
+        return results_schema(self.pipeline.result_steps, self.last)
+
+    def published_of(self, panes: pl.DataFrame) -> pl.DataFrame:
+        """What is published in place of panes of the last grouping."""
+        return results_of(self.pipeline.result_steps, self.last, panes)
 
     def results_as_elements(self, stage: int, panes: pl.DataFrame) -> pl.DataFrame:
         """The panes of a stage as the elements of the next, after that one's ParDos."""
@@ -126,5 +137,6 @@ def _kernel(pipeline: Pipeline, at_groupings: tuple[Schema, ...], stage: int) ->
     before = groupings[stage - 1] if stage else None
     takes_back = before is not None and retracts(before, is_last=False)
     return kernel_for(
-        groupings[stage], at_groupings[stage], takes_back=takes_back, is_last=stage == len(groupings) - 1
+        groupings[stage], at_groupings[stage], takes_back=takes_back, is_last=stage == len(groupings) - 1,
+        has_steps_after=bool(pipeline.result_steps),
     )  # fmt: skip

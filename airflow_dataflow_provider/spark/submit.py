@@ -164,14 +164,14 @@ def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stoppin
 
     panes = PaneWriter(store, standing.state_id, pipeline)
     if not needs_spark(pipeline):
-        panes.open(Stages.of(pipeline, schema).last)
+        panes.open(Stages.of(pipeline, schema))
     carry(pipeline)
     spark = spark_session(f"dataflow-{pipeline.name}", master=submission.master, conf=spark_conf)
     context = spark.sparkContext
     ownership.heartbeat(submission.now(), application_id=context.applicationId, ui=context.uiWebUrl)
     submission.on_start(mode, spark)
     stages = Stages.of(pipeline, schema, spark)
-    panes.open(stages.last)
+    panes.open(stages)
     run_ = Run(
         spark, pipeline, store, standing, ownership, log, panes, stages, mode.value, submission.run_id, submission.now,
         submission.on_epoch, policies=submission.policies, driver_rows=owned.driver_rows,
@@ -190,15 +190,14 @@ def check_plan(pipeline: Pipeline, interval: tuple[Micros, Micros] | None) -> No
         raise SubmissionError(
             f"the Spark engine does not read {pipeline.source!r}", todo="use Files", code="ENGINE_SOURCE"
         )
-    for later in pipeline.groupings[1:]:
-        for step in later.par_dos:
-            if isinstance(step, SparkColumns):
-                raise SubmissionError(
-                    f"{step!r} comes after a grouping",
-                    why="results go from one grouping to the next in the workers, and do not meet Spark's expressions",
-                    todo="write the step as Vectorised or PerElement",
-                    code="ENGINE_PAR_DO",
-                )
+    for step in pipeline.par_dos()[len(pipeline.groupings[0].par_dos) :]:
+        if isinstance(step, SparkColumns):
+            raise SubmissionError(
+                f"{step!r} comes after a grouping",
+                why="what is done to results is done in the workers, where Spark's expressions are not known",
+                todo="write the step as Vectorised or PerElement",
+                code="ENGINE_PAR_DO",
+            )
     if interval is None:
         return
     if interval[0] >= interval[1]:
@@ -218,7 +217,7 @@ def check_plan(pipeline: Pipeline, interval: tuple[Micros, Micros] | None) -> No
 
 def needs_spark(pipeline: Pipeline) -> bool:
     """Whether only Spark can say what types the elements have."""
-    return any(isinstance(step, SparkColumns) for grouping in pipeline.groupings for step in grouping.par_dos)
+    return any(isinstance(step, SparkColumns) for step in pipeline.par_dos())
 
 
 def _check_store(store: Store) -> None:

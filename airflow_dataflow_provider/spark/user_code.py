@@ -30,15 +30,14 @@ def check_named(pipeline: Pipeline) -> None:
     Raises:
         SubmissionError: ``SUBMIT_PAR_DO``.
     """
-    for grouping in pipeline.groupings:
-        for step in grouping.par_dos:
-            if isinstance(step, PerElement | Vectorised) and not _is_named(step.function):
-                raise SubmissionError(
-                    f"the function of {step!r} cannot be found by its name",
-                    why="a state must notice when another function takes its place, and two lambdas look the same",
-                    todo="define it with def at the top level of a module",
-                    code="SUBMIT_PAR_DO",
-                )
+    for step in pipeline.par_dos():
+        if isinstance(step, PerElement | Vectorised) and not _is_named(step.function):
+            raise SubmissionError(
+                f"the function of {step!r} cannot be found by its name",
+                why="a state must notice when another function takes its place, and two lambdas look the same",
+                todo="define it with def at the top level of a module",
+                code="SUBMIT_PAR_DO",
+            )
 
 
 def _is_named(function: Callable[..., Any]) -> bool:

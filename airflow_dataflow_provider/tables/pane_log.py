@@ -80,6 +80,9 @@ class PaneLogReader:
         Where panes accumulate the last one stands; where they are discarding they are added up. A window's first pane
         starts it anew, and a commit that replaces an interval removes what stood there.
 
+        Where results pass steps after the last grouping, the rows that these have made of a pane stand together, and
+        nothing can be added up: where panes are discarding, the rows of all of them stand.
+
         Raises:
             StateError: ``STATE_NEEDS_COMBINER`` where discarding panes are to be added up by a combiner of the user's
                 own, and it was not given.
@@ -96,19 +99,19 @@ class PaneLogReader:
                 )
                 panes = panes.filter(~gone.fill_null(value=False))
         by = [*self.key, "window_start", "window_end"]
-        panes = panes.sort("_order").with_columns(
-            (pl.col("pane_is_first") & ~pl.col("pane_is_retraction")).cum_sum().over(by).alias("_generation")
-        )
+        panes = panes.sort("_order").with_columns(_begins_anew().cum_sum().over(by).alias("_generation"))
         panes = panes.filter(pl.col("_generation") == pl.col("_generation").max().over(by))
         last = panes.group_by(by, maintain_order=True).last()
-        if self._header["refinement"] == "discarding":
+        discarding = self._header["refinement"] == "discarding"
+        if not self._header["combiners"]:
+            last = panes if discarding else panes.filter(_of_the_last_pane().over(by))
+        elif discarding:
             last = last.drop(*self.aggregates).join(self._added_up(panes, by), on=by, how="left", nulls_equal=True)
         else:
             last = last.filter(~pl.col("pane_is_retraction"))
         columns = [name for name in panes.columns if name in last.columns]
-        return self._without_hidden(last.select(columns).drop("_order", "_generation")).sort(
-            "window_end", "window_start", *self.key, nulls_last=True
-        )
+        order = ["window_end", "window_start", *self.key, "_order"]
+        return self._without_hidden(last.select(columns).sort(order, nulls_last=True))
 
     def _added_up(self, panes: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         from airflow_dataflow_provider.spark.aggregates import Aggregates
@@ -137,3 +140,24 @@ class PaneLogReader:
 
     def _without_hidden(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.select(name for name in frame.columns if not name.startswith("_"))
+
+
+def _begins_anew() -> pl.Expr:
+    """Within a key and window, in order: a row with which a window begins anew.
+
+    That is the first row of its first pane; or of a later one where a step has dropped the first.
+    """
+    import polars as pl
+
+    index, stands = pl.col("pane_index"), ~pl.col("pane_is_retraction")
+    same_pane = stands.shift() & (index.shift() == index) & (pl.col("epoch").shift() == pl.col("epoch"))
+    first = pl.col("pane_is_first") & ~same_pane.fill_null(value=False)
+    return stands & (first | (stands.shift() & (index < index.shift())).fill_null(value=False))
+
+
+def _of_the_last_pane() -> pl.Expr:
+    """Within a key and window, in order: whether a row is of the last pane, if that stands."""
+    import polars as pl
+
+    taken_back = pl.col("pane_is_retraction")
+    return ~taken_back & ~taken_back.last() & (pl.col("pane_index") == pl.col("pane_index").last())

@@ -21,8 +21,7 @@ def evaluator(pipeline: Pipeline) -> Evaluate | None:
 
     Spark is started by the first element that an expression looks at; for a pipeline without any it is None.
     """
-    steps = (step for grouping in pipeline.groupings for step in grouping.par_dos)
-    return _evaluate if any(isinstance(step, SparkColumns) for step in steps) else None
+    return _evaluate if any(isinstance(step, SparkColumns) for step in pipeline.par_dos()) else None
 
 
 def _evaluate(step: SparkColumns, elements: Sequence[Element]) -> list[Element]:

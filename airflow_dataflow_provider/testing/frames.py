@@ -6,6 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.model.elements import Pane, PaneTiming
+from airflow_dataflow_provider.model.pipeline import RESERVED_COLUMNS
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_micros
 from airflow_dataflow_provider.model.windows import Window
 
@@ -17,16 +18,18 @@ if TYPE_CHECKING:
 
 def panes_of(frame: pl.DataFrame, grouping: Grouping) -> list[Pane]:
     """The rows of :meth:`~airflow_dataflow_provider.tables.pane_log.PaneLogReader.panes`, in their order."""
-    return [_pane(row, grouping) for row in frame.iter_rows(named=True)]
+    own = {*grouping.key, *RESERVED_COLUMNS}
+    values = [name for name in frame.columns if name not in own and not name.startswith("_")]
+    return [_pane(row, grouping, values) for row in frame.iter_rows(named=True)]
 
 
-def _pane(row: dict[str, Any], grouping: Grouping) -> Pane:
+def _pane(row: dict[str, Any], grouping: Grouping, values: list[str]) -> Pane:
     # No calendar has the infinities: they are null in a frame, and which one is meant shows in the claim.
     everything_claimed = row["completeness"] == 1.0
     return Pane(
         key=tuple(row[column] for column in grouping.key),
         window=Window(_micros(row["window_start"], MIN_TIME), _micros(row["window_end"], MAX_TIME)),
-        values={name: row[name] for name in grouping.combiners},
+        values={name: row[name] for name in values},
         timing=PaneTiming(row["pane_timing"]),
         index=row["pane_index"],
         is_first=row["pane_is_first"],

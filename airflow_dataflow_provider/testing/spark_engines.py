@@ -237,7 +237,7 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
         carry(local)
         spark = local_spark()
         stages = Stages.of(local, schema, spark)
-        panes.open(stages.last)
+        panes.open(stages)
 
         def committed(record: EpochRecord) -> None:
             stage.rows_read += record.rows.read

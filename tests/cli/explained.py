@@ -171,6 +171,19 @@ slides = (
 )
 
 
+def frequent(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    return row if row["clicks"] >= 10 else None
+
+
+having = (
+    Pipeline("having", Files("clicks/*.parquet", event_time="at"))
+    .group_by_key_and_window(key="page", window=FixedWindows("5m"), trigger=Repeat(AtPeriod("1m")))
+    .combine(clicks=Count())
+    .par_do(PerElement(frequent, makes={"clicks": int}))
+    .write(PaneLog("frequent"))
+)
+
+
 @dataclass(frozen=True)
 class Validity(WindowStrategy):
     """How long an offer is good, by its own word; offers that overlap are one."""
@@ -249,4 +262,5 @@ PIPELINES = {
     "machines": machines,
     "slides": slides,
     "own": own,
+    "having": having,
 }

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from airflow_dataflow_provider.model.combiners import Count, Max, Sum
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
@@ -23,6 +24,7 @@ from airflow_dataflow_provider.testing.strategies import (
     combiners,
     par_dos,
     pipelines,
+    result_steps,
     result_triggers,
     triggers,
     two_groupings,
@@ -41,6 +43,12 @@ FAMILIES["gathering combiners"] = pipelines(
     combiner=combiners("plain", "gathering"),
 )
 FAMILIES["par do"] = pipelines(par_do=par_dos(), trigger=triggers(*TRIGGER_FAMILIES))
+FAMILIES["steps on results"] = pipelines(
+    window=windows(*WINDOW_FAMILIES),
+    trigger=triggers(*TRIGGER_FAMILIES),
+    combiner=st.sampled_from((Count(), Sum("whole"), Max("whole"))),
+    then=result_steps(),
+)
 FAMILIES |= {
     f"two groupings, the first {window}": two_groupings(
         window=windows(*members),

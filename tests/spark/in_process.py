@@ -58,12 +58,19 @@ class InProcess:
 
     def epoch(self, epoch: Epoch) -> list[Pane]:
         """Run one epoch; its panes by partition."""
-        return self._run(epoch.clock, epoch.horizon, epoch.elements)
+        return self._panes(self.blobs(epoch))
 
     def interval(self, elements: Sequence[Element], processing_time: Micros, ends: tuple[Micros, Micros]) -> list[Pane]:
         """Recompute the windows whose end lies in ``(from, to]`` from these elements; the state stays as it is."""
         clock = Clock(processing_time, END_OF_INPUT, timers_until=MAX_TIME)
-        return self._run(clock, MIN_TIME, elements, window_ends=ends)
+        return self._panes(self._run(clock, MIN_TIME, elements, window_ends=ends))
+
+    def blobs(self, epoch: Epoch) -> list[bytes]:
+        """Run one epoch; its panes as the partitions answer them."""
+        return self._run(epoch.clock, epoch.horizon, epoch.elements)
+
+    def _panes(self, blobs: list[bytes]) -> list[Pane]:
+        return [pane for blob in blobs for pane in panes_of(from_blob(blob), self.pipeline.grouping)]
 
     def _run(
         self,
@@ -71,7 +78,7 @@ class InProcess:
         horizon: Micros,
         elements: Sequence[Element],
         window_ends: tuple[Micros, Micros] | None = None,
-    ) -> list[Pane]:
+    ) -> list[bytes]:
         job = EpochJob(
             self.stages, self.partitions, self.url, f"{self.url}/panes", self.number, clock, horizon,
             self.combining, window_ends,
@@ -87,8 +94,7 @@ class InProcess:
             for _, answer, _ in reduced:
                 self.report.late += answer["late"]
                 self.report.expired += answer["expired"]
-        few = [blob for _, _, blob in answered[-1] if blob is not None]
-        return [pane for blob in few for pane in panes_of(from_blob(blob), self.pipeline.grouping)]
+        return [blob for _, _, blob in answered[-1] if blob is not None]
 
     def is_due(self, epoch: Epoch) -> bool:
         """Whether a driver would run an epoch without elements, as far as it knows from the epoch log."""

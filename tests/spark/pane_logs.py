@@ -31,5 +31,5 @@ def open_log(state: Path, what: Pipeline) -> tuple[PaneWriter, Stages]:
     """A new or known pane log of a state that has nothing else."""
     stages = Stages.of(what, SCHEMA)
     writer = PaneWriter(Store.open(state), STATE_ID, what)
-    writer.open(stages.last)
+    writer.open(stages)
     return writer, stages

@@ -136,10 +136,20 @@ def under_five_seconds(frame: Any) -> Any:
     return frame.filter(pl.col("window_end") - pl.col("window_start") < pl.duration(seconds=35))
 
 
+def at_least_ten(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """HAVING."""
+    return row if row["total"] >= 10 else None
+
+
+def mean_alone(frame: Any) -> Any:
+    """A projection: the mean of what was added up, and nothing else."""
+    return frame.select("_element", mean=frame["total"] / frame["n"])
+
+
 NAMES: dict[str, Any] = {
     each.__name__: each
     for each in (
         ValidityWindows, Subscriptions, AtAlternation, Span, prefixes, words, sold, an_hour_earlier, doubled,
-        under_five_seconds,
+        under_five_seconds, at_least_ten, mean_alone,
     )
 }  # fmt: skip

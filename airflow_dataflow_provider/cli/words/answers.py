@@ -9,7 +9,7 @@ from airflow_dataflow_provider.cli.words.triggers import moments, trigger_lines
 from airflow_dataflow_provider.cli.words.windows import example, window_lines
 from airflow_dataflow_provider.model.grouping import Grouping, OutputTime
 from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.model.proofs import fires_once, retracts
+from airflow_dataflow_provider.model.proofs import fires_once, replaces, retracts
 from airflow_dataflow_provider.model.refinement import Refinement
 from airflow_dataflow_provider.model.sources import INGRESS_TIME
 from airflow_dataflow_provider.model.time import duration_text, iso
@@ -141,8 +141,31 @@ def how(pipeline: Pipeline, number: int) -> list[str]:
             if grouping.window.merges:
                 relation += " Where windows merge, what was published of each of them is taken back."
     if is_last:
-        return [relation, f"Panes go to {pipeline.pane_log!r}; a relative path lies under the state URL."]
+        return [
+            relation,
+            *_steps_after(pipeline),
+            f"Panes go to {pipeline.pane_log!r}; a relative path lies under the state URL.",
+        ]
     return [relation, _handed_on(grouping, number)]
+
+
+def _steps_after(pipeline: Pipeline) -> list[str]:
+    """What becomes of the panes before they are published."""
+    steps = pipeline.result_steps
+    if not steps:
+        return []
+    lines = ["Each pane then passes, and is what they make of it, with its key and window:"]
+    lines += [_INDENT + line for step in steps for line in step_lines(step)]
+    match pipeline.grouping.refinement:
+        case Refinement.DISCARDING:
+            lines.append("Each pane passes by itself, and the table shows the rows of all of them: they do not add up.")
+        case Refinement.ACCUMULATING if replaces(pipeline.grouping):
+            lines.append("A pane of which nothing is left takes back what was published of the pane before it.")
+        case Refinement.ACCUMULATING_AND_RETRACTING:
+            lines.append("Retractions pass, too, so what is taken back is what was published.")
+        case _:
+            pass
+    return lines
 
 
 def _handed_on(grouping: Grouping, number: int) -> str:

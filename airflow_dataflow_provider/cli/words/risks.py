@@ -42,6 +42,7 @@ def without(pipeline: Pipeline, number: int, risk: Risk) -> DefinitionError | No
         for at, grouping in enumerate(pipeline.groupings):
             accept = grouping.accept - {risk} if at == number else grouping.accept
             again = _grouped(again, grouping, accept)
+        again = replace(again, pending=pipeline.pending)
         for sink in pipeline.sinks:
             again = again.write(sink)
     except DefinitionError as error:

@@ -168,9 +168,7 @@ def lost(pipeline: Pipeline) -> list[str]:
         "after a crash the epoch is finished as it was planned."
     )
     lines = [kept_somewhere]
-    if any(
-        isinstance(step, SparkColumns) and step.where for grouping in pipeline.groupings for step in grouping.par_dos
-    ):
+    if any(isinstance(step, SparkColumns) and step.where for step in pipeline.par_dos()):
         lines.append("Except what a condition of a step leaves out: that is the user's choice, and counted nowhere.")
     for number, grouping in enumerate(pipeline.groupings):
         whose = f"Grouping {number + 1}: " if len(pipeline.groupings) > 1 else ""
@@ -210,7 +208,7 @@ def _of_stages(pipeline: Pipeline) -> list[SubmissionError]:
 
     # Only files say which types the columns have, and a step in frames may ask for others than these.
     first = pipeline.groupings[0].reads()
-    if first is None or any(isinstance(step, Vectorised) for each in pipeline.groupings for step in each.par_dos):
+    if first is None or any(isinstance(step, Vectorised) for step in pipeline.par_dos()):
         return []
     numbers: dict[str, pl.DataType] = dict.fromkeys((*first, *pipeline.input_columns()), pl.Int64())
     try:

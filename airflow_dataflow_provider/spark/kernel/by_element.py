@@ -206,7 +206,7 @@ def _fire(
         rows = rows.with_columns(pl.lit(value=True).alias(FRESH))
     reached = kernel.percentiles.reached(now.clock, rows[END].to_numpy())
     rows = rows.with_columns(pl.Series(PASSED, np.where(again, reached, rows[PASSED].to_numpy()), dtype=pl.UInt32))
-    if kernel.retracts and again.any():
+    if kernel.remembers and again.any():
         rows = _standing_in_between(kernel, rows, again)
     published = np.ones(len(rows), dtype=np.bool_)
     if kernel.retracts:
@@ -272,7 +272,7 @@ def _noted(
     np.add.at(index, at, published)
     passed[last] = kernel.percentiles.reached(now.clock, after[END].to_numpy()[last])
     after = after.with_columns(pl.Series(INDEX, index, dtype=pl.Int32), pl.Series(PASSED, passed, dtype=pl.UInt32))
-    if not kernel.retracts:
+    if not kernel.remembers:
         return after
     fields = fired.filter(final)
     rows = after[last].with_columns(fields[name] for name in kernel.field_names)

@@ -15,7 +15,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.grouping import END_OF_WINDOW
-from airflow_dataflow_provider.model.proofs import retracts
+from airflow_dataflow_provider.model.proofs import replaces, retracts
 from airflow_dataflow_provider.model.refinement import DISCARDING
 from airflow_dataflow_provider.model.time import MAX_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
@@ -59,13 +59,20 @@ class Kernel:
         schema: the types of the input columns that the grouping reads.
         takes_back: whether elements can be taken back, as the results of an earlier grouping can.
         is_last: whether its panes are what the pipeline publishes.
+        has_steps_after: whether its panes pass steps before they are published.
 
     Raises:
         SubmissionError: where the engine does not know a combiner, or a column's type does not fit.
     """
 
     def __init__(
-        self, grouping: Grouping, schema: Mapping[str, pl.DataType], *, takes_back: bool = False, is_last: bool = True
+        self,
+        grouping: Grouping,
+        schema: Mapping[str, pl.DataType],
+        *,
+        takes_back: bool = False,
+        is_last: bool = True,
+        has_steps_after: bool = False,
     ) -> None:
         window, trigger = grouping.window, grouping.trigger
         self.grouping, self.takes_back, self.is_last = grouping, takes_back, is_last
@@ -82,6 +89,8 @@ class Kernel:
         fields = {field.name: (field.how, field.dtype) for field in self.aggregates.fields}
         self.folds = _foldable({**fields, **self.book.folds})
         self.retracts = retracts(grouping, is_last=is_last)
+        # A step may drop a pane that would have replaced the one before, which then has to be taken back.
+        self.remembers = self.retracts or (is_last and has_steps_after and replaces(grouping))
         self.discards = grouping.refinement is DISCARDING
         self.by_element = trigger.looks_at_elements
         # A user's own way of merging may depend on the order; sessions do not.
@@ -124,7 +133,7 @@ class Kernel:
         if self.merges:
             own[ID] = pl.Int64()
         own |= self.trigger.columns()
-        if self.retracts:
+        if self.remembers:
             own |= self.standing.columns()
         return {**self.partial_schema, **own}
 
@@ -247,12 +256,19 @@ def _trigger_nodes(node: object) -> list[object]:
 
 
 @lru_cache(maxsize=16)
-def _kernel(grouping: Grouping, schema: tuple[tuple[str, pl.DataType], ...], takes_back: bool, is_last: bool) -> Kernel:
-    return Kernel(grouping, dict(schema), takes_back=takes_back, is_last=is_last)
+def _kernel(
+    grouping: Grouping, schema: tuple[tuple[str, pl.DataType], ...], takes_back: bool, is_last: bool, steps: bool
+) -> Kernel:
+    return Kernel(grouping, dict(schema), takes_back=takes_back, is_last=is_last, has_steps_after=steps)
 
 
 def kernel_for(
-    grouping: Grouping, schema: Mapping[str, pl.DataType], *, takes_back: bool = False, is_last: bool = True
+    grouping: Grouping,
+    schema: Mapping[str, pl.DataType],
+    *,
+    takes_back: bool = False,
+    is_last: bool = True,
+    has_steps_after: bool = False,
 ) -> Kernel:
     """The kernel of a grouping; a worker process makes it once, not once a partition and epoch."""
-    return _kernel(grouping, tuple(schema.items()), takes_back, is_last)
+    return _kernel(grouping, tuple(schema.items()), takes_back, is_last, has_steps_after)

@@ -329,7 +329,7 @@ def _remembering(
     if not (kernel.discards or touched.all()):
         # What was said of a window that was cut since does not hold any more, which is news like an element.
         after = after.with_columns(_fresh_from(kernel, now, pl.lit(pl.Series(~touched))))
-    if kernel.retracts:
+    if kernel.remembers:
         after = _all_that_stands(sub, becomes, after)
     return after
 

@@ -65,13 +65,15 @@ def publish(
 ) -> pl.DataFrame:  # fmt: skip
     """The panes of some open windows, preceded by what they take back; the rows as they are then.
 
+    A kernel that only remembers what a pane replaces gives the retraction, too: the steps after decide about it.
     Where they are to come ``in_turn`` a window may be there several times: each time takes back what it said before.
     The trigger is not told here.
     """
     values = kernel.aggregates.extract(rows)
     empty = kernel.empty(rows)
-    if kernel.retracts:
+    if kernel.remembers:
         timestamp = kernel.panes.timestamp(rows)
+    if kernel.retracts:
         silent = kernel.standing.says_nothing_new(rows, values, timestamp, empty)
     elif kernel.discards:
         silent = ~kernel.windows(rows, now.clock).fresh
@@ -80,7 +82,7 @@ def publish(
     speaks = ~silent
     full = speaks & ~empty
     panes, places = list[pl.DataFrame](), list[Indices]()
-    if kernel.retracts and speaks.any():
+    if kernel.remembers and speaks.any():
         loud = rows if speaks.all() else rows.filter(speaks)
         stood, at = kernel.standing.retractions(loud)
         if len(stood):
@@ -99,7 +101,7 @@ def publish(
         pl.Series(INDEX, rows[INDEX].to_numpy() + full, dtype=pl.Int32),
         pl.Series(PASSED, reached, dtype=pl.UInt32),
     )
-    if kernel.retracts:
+    if kernel.remembers:
         # Where nothing new was said, what stands is equal, and so is its index.
         after = kernel.standing.set(after, values, timestamp, empty)
     if kernel.discards:

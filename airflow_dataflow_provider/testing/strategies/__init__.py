@@ -16,7 +16,7 @@ from airflow_dataflow_provider.testing.strategies.definitions import (
     two_groupings,
 )
 from airflow_dataflow_provider.testing.strategies.moments import SECOND, SPAN, START, event_times, starts_for
-from airflow_dataflow_provider.testing.strategies.par_do_steps import par_dos
+from airflow_dataflow_provider.testing.strategies.par_do_steps import par_dos, result_steps
 from airflow_dataflow_provider.testing.strategies.trigger_trees import (
     TRIGGER_FAMILIES,
     clock_triggers,
@@ -67,6 +67,7 @@ __all__ = [
     "pipelines",
     "predicates",
     "refinements",
+    "result_steps",
     "result_triggers",
     "scripts",
     "session_windows",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 from hypothesis import strategies as st
@@ -58,12 +58,22 @@ def pipelines(
     allowed_lateness: SearchStrategy[Micros] | None = None,
     combiner: SearchStrategy[Combiner] | None = None,
     par_do: SearchStrategy[list[ParDo]] | None = None,
+    then: SearchStrategy[list[ParDo]] | None = None,
 ) -> SearchStrategy[Pipeline]:
     """Pipelines with one grouping, of the default families (see each strategy); each part can be chosen.
 
     They accept every risk, so that none is refused.
+
+    Args:
+        window: where in event time.
+        trigger: when in processing time.
+        refinement: how panes relate.
+        allowed_lateness: how long windows take late elements.
+        combiner: what is computed.
+        par_do: the steps before the grouping; by default none.
+        then: the steps after it; by default none.
     """
-    return st.builds(
+    pipeline = st.builds(
         _grouped,
         st.lists(combiners() if combiner is None else combiner, min_size=1, max_size=3),
         _no_par_dos() if par_do is None else par_do,
@@ -73,6 +83,11 @@ def pipelines(
         refinement=refinements() if refinement is None else refinement,
         allowed_lateness=latenesses() if allowed_lateness is None else allowed_lateness,
     )
+    return pipeline if then is None else st.builds(_followed, pipeline, then)
+
+
+def _followed(pipeline: Pipeline, steps: list[ParDo]) -> Pipeline:
+    return reduce(Pipeline.par_do, steps, pipeline)
 
 
 def _grouped(
@@ -83,8 +98,7 @@ def _grouped(
     **parts: Any,  # noqa: ANN401 - the grouping checks its parts
 ) -> Pipeline:
     pipeline = Pipeline("generated", _SOURCE) if before is None else before
-    for step in steps:
-        pipeline = pipeline.par_do(step)
+    pipeline = _followed(pipeline, steps)
     if not any(isinstance(step, AssignWindows) for step in steps):
         parts["window"] = window
     grouped = pipeline.group_by_key_and_window(**parts, accept=_EVERY_RISK)

@@ -83,3 +83,54 @@ def _is_without_key(window: object) -> bool:
 
 def _assigns_at_most_once(steps: list[ParDo]) -> bool:
     return sum(isinstance(step, AssignWindows) for step in steps) < 2
+
+
+# After the last grouping
+
+
+def odd_ones(row: Row) -> Row | None:
+    """Only where the first aggregate is odd; nothing else of the result is kept."""
+    return row if (row["aggregate_0"] or 0) % 2 else None
+
+
+def as_often_as_counted(row: Row) -> list[Row]:
+    """No, one or two rows, by the first aggregate."""
+    return [{"aggregate_0": row["aggregate_0"], "row": number} for number in range((row["aggregate_0"] or 0) % 3)]
+
+
+def above_one(frame: pl.DataFrame) -> pl.DataFrame:
+    """Those whose first aggregate is above 1, with all their columns."""
+    import polars as pl
+
+    return frame.filter(pl.col("aggregate_0") > 1)
+
+
+def tripled(frame: pl.DataFrame) -> pl.DataFrame:
+    """Three times the first aggregate; the last element's comes first."""
+    import polars as pl
+
+    return frame.select("_element", (3 * pl.col("aggregate_0")).alias("aggregate_0")).reverse()
+
+
+def with_value(table: pa.Table) -> pa.Table:
+    """Those that have a first aggregate."""
+    import pyarrow.compute as pc
+
+    return table.filter(pc.is_valid(table["aggregate_0"]))
+
+
+@cache
+def result_steps() -> SearchStrategy[list[ParDo]]:
+    """One or two steps on results whose ``aggregate_0`` is an integer: conditions, projections, several rows of one."""
+    some = ("aggregate_0",)
+    return st.lists(
+        st.sampled_from((
+            PerElement(odd_ones, {"aggregate_0": int}),
+            PerElement(as_often_as_counted, {"aggregate_0": int, "row": int}, some),
+            Vectorised(above_one),
+            Vectorised(tripled, some),
+            Vectorised(with_value, arrow=True),
+        )),
+        min_size=1,
+        max_size=2,
+    )  # fmt: skip
