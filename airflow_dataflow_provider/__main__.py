@@ -6,7 +6,6 @@ The same file is what the Airflow operators hand to ``spark-submit``, so it also
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -16,15 +15,13 @@ if sys.path and sys.path[0] and Path(sys.path[0]).resolve() == _HERE:
     sys.path[0] = str(Path.cwd())
     sys.path.append(str(_HERE.parent))
 
-from airflow_dataflow_provider.model.errors import DataflowError  # noqa: E402 - after the path is right
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command.
 
     Returns:
         The exit status: 0, or the :attr:`~airflow_dataflow_provider.model.errors.DataflowError.exit_code` of what went
-        wrong.
+        wrong. No exception leaves it but argparse's own exit.
     """
     from airflow_dataflow_provider.cli import explain, plot, run, signal, status, stop
 
@@ -34,12 +31,13 @@ def main(arguments: list[str] | None = None) -> int:
         command.add_to(commands)
     options = parser.parse_args(arguments)
     try:
-        return int(options.call(options))
-    except DataflowError as error:
-        if getattr(options, "json", False):
-            print(json.dumps({"error": error.code, "what": error.what, "why": error.why, "todo": error.todo}))
-        print(error, file=sys.stderr)
-        return error.exit_code
+        ended: int = options.call(options)
+        sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001 - nothing leaves the command line without a code
+        from airflow_dataflow_provider.cli.failures import tell
+
+        return tell(error, as_json=getattr(options, "json", False), error_file=getattr(options, "error_file", None))
+    return ended
 
 
 if __name__ == "__main__":

@@ -5,11 +5,16 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import sysconfig
+import traceback
 from pathlib import Path
 from types import ModuleType
 
 from airflow_dataflow_provider.model.errors import DataflowError, DefinitionError
 from airflow_dataflow_provider.model.pipeline import Grouped, Pipeline
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def load_pipeline(reference: str) -> Pipeline:
@@ -21,9 +26,19 @@ def load_pipeline(reference: str) -> Pipeline:
     module_name, _, attribute = reference.rpartition(":")
     if not module_name or not attribute:
         raise _not_found(reference, "it is not of the form MODULE:ATTRIBUTE", "write for example flights:departures")
-    module = (
-        _from_file(Path(module_name), reference) if module_name.endswith(".py") else _by_name(module_name, reference)
-    )
+    if module_name.startswith("."):
+        raise _not_found(reference, "a relative name is relative to nothing here", "give the whole name, or a path")
+    try:
+        if module_name.endswith(".py"):
+            module = _from_file(Path(module_name), reference)
+        else:
+            module = _by_name(module_name, reference)
+    except DataflowError as error:
+        if place := _place(error):
+            error.add_note(f"At: {place}")
+        raise
+    except (Exception, SystemExit) as error:
+        raise _does_not_load(module_name, error) from error
     found = getattr(module, attribute, None)
     if isinstance(found, Pipeline):
         return found
@@ -39,8 +54,6 @@ def _by_name(name: str, reference: str) -> ModuleType:
         sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(name)
-    except DataflowError:
-        raise
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             todo = "run from the folder it is in, set PYTHONPATH, or give the path of the file"
@@ -64,6 +77,31 @@ def _from_file(path: Path, reference: str) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def _does_not_load(name: str, error: BaseException) -> DefinitionError:
+    text = " ".join(str(error).split())
+    place = _place(error)
+    return DefinitionError(
+        f"{name} cannot be loaded: {type(error).__name__}{f': {text}' if text else ''}",
+        why=f"it happened at {place}" if place else "the pipeline is made by running its module",
+        todo="correct it; the command `python FILE` shows the same with all its lines",
+        code="DEFINITION_LOAD",
+    )
+
+
+def _place(error: BaseException) -> str:
+    """The last line of the user's own code that an error went through; nothing where it went through none."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    found = [frame for frame in frames if not frame.filename.startswith("<") and not _is_installed(frame.filename)]
+    return f"{found[-1].filename}:{found[-1].lineno}" if found else ""
+
+
+def _is_installed(file: str) -> bool:
+    path = Path(file).resolve()
+    return any(path.is_relative_to(folder) for folder in (_PACKAGE, *_INSTALLED))
 
 
 def _not_found(reference: str, why: str, todo: str) -> DefinitionError:

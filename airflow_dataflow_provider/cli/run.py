@@ -7,7 +7,8 @@ import json
 import os
 import signal
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from airflow_dataflow_provider.model.batch import BatchPolicies, ProcessingTimeAtEndOfInput, ShuffleMode
@@ -36,6 +37,9 @@ def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse has no public name
     parser.add_argument("--run-id", help="a name for this run")
     parser.add_argument("--take-over", action="store_true", help="fence the driver that has the pipeline now")
     parser.add_argument("--json", action="store_true", help="one JSON object an epoch instead of text")
+    parser.add_argument(
+        "--error-file", metavar="PATH", help="where to leave the error as a JSON object if the run fails"
+    )
     parser.set_defaults(call=call)
 
 
@@ -64,6 +68,9 @@ def call(options: argparse.Namespace) -> int:
     """Check everything that can be checked without Spark, then run."""
     from airflow_dataflow_provider.cli.pipelines import load_pipeline  # noqa: PLC0415 - other commands need none
 
+    if options.error_file is not None:
+        with suppress(OSError):  # whatever is wrong with the path is told where there is an error to leave there
+            Path(options.error_file).unlink(missing_ok=True)
     mode = RuntimeMode.parse(options.mode)
     interval = _interval(options.begin, options.end)
     policies = BatchPolicies(
@@ -84,7 +91,7 @@ def call(options: argparse.Namespace) -> int:
 
         def on_start(mode: RuntimeMode, spark: Any) -> None:  # noqa: ANN401 - a session
             # Its workers end in order, before the JVM goes away under them.
-            ending.callback(spark.stop)
+            ending.callback(_stop, spark)
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: stopping.set())
             tell.started(mode, spark.sparkContext.applicationId)
@@ -109,6 +116,11 @@ def call(options: argparse.Namespace) -> int:
         )
         tell.ended()
     return 0
+
+
+def _stop(spark: Any) -> None:  # noqa: ANN401 - a session
+    with suppress(Exception):  # a JVM that has ended already cannot be asked to; the run's own error is what counts
+        spark.stop()
 
 
 def _interval(begin: str | None, end: str | None) -> tuple[int, int] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -131,7 +132,7 @@ class Pipeline:
                 todo="call write(...) last",
                 code="DEFINITION_GROUPINGS",
             )
-        keys = (key,) if isinstance(key, str) else tuple(key)
+        keys = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, Iterable) else ()
         if not keys or not all(isinstance(column, str) and column for column in keys) or len({*keys}) < len(keys):
             raise DefinitionError(
                 f"key={key!r} is not a list of columns",

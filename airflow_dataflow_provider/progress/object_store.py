@@ -34,9 +34,10 @@ class ObjectStore(Store):
         try:
             # Other processes write here: what was listed once says nothing of what is there now.
             files, root = url_to_fs(url, use_listings_cache=False)
-        except (ImportError, ValueError) as error:
+        except (ImportError, ValueError, OSError) as error:
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise StateError(
-                f"the filesystem of the state URL {url!r} cannot be opened: {error}",
+                f"the filesystem of the state URL {url!r} cannot be opened: {reason}",
                 todo=STATE_HINT,
                 code="STATE_FILESYSTEM",
             ) from error

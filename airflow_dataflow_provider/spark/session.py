@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.spark.java import ensure_java
+from airflow_dataflow_provider.spark.spark_errors import start_failed, with_codes
 from airflow_dataflow_provider.spark.task_errors import ATTEMPTS
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def spark_session(app_name: str, *, master: str | None, conf: Mapping[str, str])
 
     Raises:
         SubmissionError: ``ENGINE_NO_JAVA``, ``ENGINE_NO_SPARK``.
+        EngineError: ``ENGINE_START``.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # A task has as many threads as Spark gives it cores; polars would take the machine's.
@@ -79,7 +81,8 @@ def spark_session(app_name: str, *, master: str | None, conf: Mapping[str, str])
             builder = builder.master(master)
         for name, value in settings.items():
             builder = builder.config(name, value)
-        running = builder.getOrCreate()
+        with with_codes(start_failed):
+            running = builder.getOrCreate()
         running.sparkContext.setLogLevel(conf.get("spark.log.level", "WARN"))
     running.sparkContext.environment[ATTEMPTS] = str(_attempts(running.sparkContext))
     # What others have set on a session that they share with us is not ours to change, nor what we rely on theirs.

@@ -37,8 +37,9 @@ Run = Callable[..., Said]
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command line."""
+def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command line; tracebacks that it keeps are in ``tmp_path``."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
     def run(*arguments: str | Path) -> Said:
         capsys.readouterr()
