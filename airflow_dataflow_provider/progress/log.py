@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from airflow_dataflow_provider.model.errors import OwnershipError, StateError
-from airflow_dataflow_provider.progress.documents import load_document, parse_document
-from airflow_dataflow_provider.progress.numbered import NumberedFiles
+from airflow_dataflow_provider.progress.epoch_documents import COMMIT, PLAN, PREPARED, EpochDocuments
 from airflow_dataflow_provider.progress.records import EpochPlan, EpochRecord, Prepared
 from airflow_dataflow_provider.progress.store import Store
-
-_PLAN: Final = "plan.json"
-_PREPARED: Final = "prepared.json"
-_COMMIT: Final = "commit.json"
 
 
 class EpochLog:
@@ -33,7 +27,7 @@ class EpochLog:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._files = NumberedFiles(store, "epochs", digits=12)
+        self._files = EpochDocuments(store)
         self._last: EpochRecord | None = None  # the newest commit that this log wrote or read
         self._newest_batch: int | None = None  # the newest Spark batch that has a plan; -1 if none has; None if unknown
 
@@ -48,10 +42,7 @@ class EpochLog:
             StateError: ``STATE_EPOCH_OPEN``, if the epoch before it is not committed.
         """
         self._refuse_gap(plan.epoch, "planned")
-        path = self._files.path(plan.epoch, _PLAN)
-        standing = parse_document(
-            self._store, path, self._store.put_if_absent(path, plan.to_json()), EpochPlan.from_json
-        )
+        standing = self._files.put(plan.epoch, PLAN, plan.to_json(), EpochPlan.from_json)
         _refuse_other(standing, plan, "planned")
         if standing.spark_batch is not None:
             self._newest_batch = max(standing.spark_batch, -1 if self._newest_batch is None else self._newest_batch)
@@ -63,10 +54,7 @@ class EpochLog:
         Returns:
             The result that stands: the first one, whichever driver prepared it. It is the one to commit.
         """
-        path = self._files.path(prepared.epoch, _PREPARED)
-        return parse_document(
-            self._store, path, self._store.put_if_absent(path, prepared.to_json()), Prepared.from_json
-        )
+        return self._files.put(prepared.epoch, PREPARED, prepared.to_json(), Prepared.from_json)
 
     def commit(self, record: EpochRecord) -> EpochRecord:
         """Make an epoch happen. Running values of the record are filled in here.
@@ -79,9 +67,7 @@ class EpochLog:
             StateError: ``STATE_EPOCH_OPEN``, if the epoch before it is not committed.
         """
         last = self._refuse_gap(record.epoch, "committed")
-        path = self._files.path(record.epoch, _COMMIT)
-        document = self._store.put_if_absent(path, record.following(last).to_json())
-        standing = parse_document(self._store, path, document, EpochRecord.from_json)
+        standing = self._files.put(record.epoch, COMMIT, record.following(last).to_json(), EpochRecord.from_json)
         _refuse_other(standing, record, "committed")
         if last is None or last.epoch < standing.epoch:
             self._last = standing
@@ -89,25 +75,25 @@ class EpochLog:
 
     def planned(self, epoch: int) -> EpochPlan | None:
         """The plan of an epoch."""
-        return load_document(self._store, self._files.path(epoch, _PLAN), EpochPlan.from_json)
+        return self._files.load(epoch, PLAN, EpochPlan.from_json)
 
     def prepared(self, epoch: int) -> Prepared | None:
         """The result of an epoch."""
-        return load_document(self._store, self._files.path(epoch, _PREPARED), Prepared.from_json)
+        return self._files.load(epoch, PREPARED, Prepared.from_json)
 
     def record(self, epoch: int) -> EpochRecord | None:
         """The commit of an epoch."""
-        return load_document(self._store, self._files.path(epoch, _COMMIT), EpochRecord.from_json)
+        return self._files.load(epoch, COMMIT, EpochRecord.from_json)
 
     def last_record(self) -> EpochRecord | None:
         """The newest commit; reads that one document."""
-        newest = next(self._files.newest_first(_COMMIT), None)
+        newest = next(self._files.newest_first(COMMIT), None)
         self._last = None if newest is None else self.record(newest[0])
         return self._last
 
     def records(self, since: int = 0) -> Iterator[EpochRecord]:
         """The commits from epoch ``since`` up, oldest first, each read when it is asked for."""
-        for epoch, _ in self._files.oldest_first(_COMMIT, since=since):
+        for epoch, _ in self._files.oldest_first(COMMIT, since=since):
             record = self.record(epoch)
             if record is not None:
                 yield record
@@ -119,8 +105,8 @@ class EpochLog:
             StateError: ``STATE_LOG_BROKEN``, if more than one epoch is open.
         """
         committed, opened = -1, []
-        for epoch, kind in self._files.newest_first(_PLAN, _COMMIT):
-            if kind == _COMMIT:
+        for epoch, kind in self._files.newest_first(PLAN, COMMIT):
+            if kind == COMMIT:
                 committed = epoch
                 break
             opened.append(epoch)
@@ -143,7 +129,7 @@ class EpochLog:
         if self._newest_batch is not None and spark_batch > self._newest_batch:
             return None
         newest = -1
-        for epoch, _ in self._files.newest_first(_PLAN):
+        for epoch, _ in self._files.newest_first(PLAN):
             plan = self.planned(epoch)
             if plan is None or plan.spark_batch is None:
                 continue
@@ -153,6 +139,10 @@ class EpochLog:
                 return plan if plan.spark_batch == spark_batch else None
         self._newest_batch = newest
         return None
+
+    def compact(self) -> None:
+        """Pack a thousand old epochs into one file, if there are so many; only between two epochs of one's own."""
+        self._files.compact()
 
     def _refuse_gap(self, epoch: int, what: str) -> EpochRecord | None:
         """The newest commit, once it is sure that ``epoch`` may follow it."""

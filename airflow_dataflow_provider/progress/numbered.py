@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from airflow_dataflow_provider.progress.store import Store
 
-_GROUP = 1_000
+GROUP = 1_000
+"""Numbers to a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +26,28 @@ class NumberedFiles:
 
     def path(self, number: int, kind: str) -> str:
         """Where the document of this kind and number is."""
-        return f"{self.folder}/{number // _GROUP:0{self.digits - 3}d}/{number:0{self.digits}d}.{kind}"
+        return f"{self.folder_of(number // GROUP)}/{number:0{self.digits}d}.{kind}"
+
+    def folder_of(self, group: int) -> str:
+        """Where the documents of a group of numbers are: group 7 has those from 7,000 to 7,999."""
+        return f"{self.folder}/{group:0{self.digits - 3}d}"
 
     def newest_first(self, *kinds: str) -> Iterator[tuple[int, str]]:
         """The ``(number, kind)`` of the documents there are, from the greatest number down."""
-        for group in reversed(self._groups()):
-            yield from reversed(self._entries(group, kinds))
+        for group in reversed(self.groups()):
+            yield from reversed(self.in_group(group, kinds))
 
     def oldest_first(self, *kinds: str, since: int = 0) -> Iterator[tuple[int, str]]:
         """The ``(number, kind)`` of the documents there are, from ``since`` up."""
-        for group in self._groups():
-            if int(group) >= since // _GROUP:
-                yield from (entry for entry in self._entries(group, kinds) if entry[0] >= since)
+        for group in self.groups():
+            if group >= since // GROUP:
+                yield from (entry for entry in self.in_group(group, kinds) if entry[0] >= since)
 
-    def _groups(self) -> list[str]:
-        return [name for name in self.store.list(self.folder) if name.isdecimal()]
+    def groups(self) -> list[int]:
+        """The groups that there are, in order."""
+        return [int(name) for name in self.store.list(self.folder) if name.isdecimal()]
 
-    def _entries(self, group: str, kinds: tuple[str, ...]) -> list[tuple[int, str]]:
-        names = (re.fullmatch(r"(\d+)\.(.+)", name) for name in self.store.list(f"{self.folder}/{group}"))
+    def in_group(self, group: int, kinds: tuple[str, ...]) -> list[tuple[int, str]]:
+        """The ``(number, kind)`` of the documents in a group, in order."""
+        names = (re.fullmatch(r"(\d+)\.(.+)", name) for name in self.store.list(self.folder_of(group)))
         return [(int(name[1]), name[2]) for name in names if name and name[2] in kinds]

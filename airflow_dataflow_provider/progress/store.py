@@ -130,9 +130,9 @@ class Store(ABC):
         try:
             document = json.loads(self.read(path))
         except ValueError as error:
-            raise _unreadable(self.child(path), str(error)) from error
+            raise unreadable(self.child(path), str(error)) from error
         if not isinstance(document, dict):
-            raise _unreadable(self.child(path), f"a JSON object is expected, not {type(document).__name__}")
+            raise unreadable(self.child(path), f"a JSON object is expected, not {type(document).__name__}")
         return document
 
     def write_json(self, path: str, document: Mapping[str, Any]) -> None:
@@ -168,7 +168,8 @@ STATE_HINT: Final = (
 )
 
 
-def _unreadable(where: str, problem: str) -> StateError:
+def unreadable(where: str, problem: str) -> StateError:
+    """A file of the state is not what it should be."""
     return StateError(
         f"{where} cannot be read: {problem}",
         why="it was not written by this package, or was changed since",
