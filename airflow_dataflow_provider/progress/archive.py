@@ -1,7 +1,7 @@
 """An archive: the documents of a thousand epochs in one file, which any tool reads.
 
-JSON lines, one an epoch (``{"epoch": 7, "plan": {...}, "prepared": {...}, "commit": {...}}``), compressed with gzip, whose
-checksum tells damage. Measured in ``docs/decisions/0015-epoch-archives.md``.
+JSON lines, one an epoch (``{"epoch": 7, "plan": {...}, "prepared": {...}, "commit": {...}}``), compressed with gzip,
+whose checksum tells damage. Measured in ``docs/decisions/0015-epoch-archives.md``.
 """
 
 from __future__ import annotations
