@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import PurePosixPath
 from zoneinfo import ZoneInfo
 
+from airflow_dataflow_provider.model.column_types import TIMESTAMP, ColumnTypes, column_types
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.modes import Boundedness
 from airflow_dataflow_provider.model.time import Duration, Micros, duration, duration_text
@@ -126,6 +128,8 @@ class Files(Source):
         watermark: how the watermark is estimated.
         max_files_per_epoch: an upper bound on the files of one epoch, or None.
         max_rejected_share: past this share of rejected rows (0 to 1) in an epoch the run fails. None: never.
+        schema: the types of columns, by name, e.g. ``{"zip": "string", "price": "decimal(18,2)"}``; those of the others
+            are learned from the first file. It is kept as a tuple of pairs. See ``docs/reference/sources.md``.
     """
 
     path: str
@@ -137,6 +141,7 @@ class Files(Source):
     watermark: DelayWatermark = DelayWatermark()
     max_files_per_epoch: int | None = None
     max_rejected_share: float | None = None
+    schema: Mapping[str, str] | ColumnTypes = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, str) or not self.path:
@@ -161,6 +166,19 @@ class Files(Source):
             raise DefinitionError("Files max_files_per_epoch must be at least 1", code="DEFINITION_SOURCE")
         if self.max_rejected_share is not None and not 0 <= self.max_rejected_share <= 1:
             raise DefinitionError("Files max_rejected_share must lie in 0 to 1", code="DEFINITION_SOURCE")
+        object.__setattr__(self, "schema", column_types(self.schema))
+        for column in self.columns():
+            if self.said().get(column, TIMESTAMP) != TIMESTAMP:
+                raise DefinitionError(
+                    f"Files schema={{{column!r}: {self.said()[column]!r}}} is about a time column",
+                    why="the source's times are instants, whatever they are written as",
+                    todo=f"leave {column!r} out of schema=",
+                    code="DEFINITION_SOURCE",
+                )
+
+    def said(self) -> dict[str, str]:
+        """The types that columns are said to have, by name."""
+        return dict(self.schema)
 
     @property
     def boundedness(self) -> Boundedness:
@@ -168,8 +186,8 @@ class Files(Source):
         return Boundedness.UNBOUNDED if self.continuous else Boundedness.BOUNDED
 
     def identity(self) -> Files:
-        """The path, format and times; not the watermark's tuning nor the limits."""
-        return Files(self.path, self.event_time, self.arrival_time, self.format, self.time_zone)
+        """The path, format, times and types; not the watermark's tuning nor the limits."""
+        return Files(self.path, self.event_time, self.arrival_time, self.format, self.time_zone, schema=self.schema)
 
     def __repr__(self) -> str:
         default = Files("x.parquet", event_time="x")
@@ -182,6 +200,8 @@ class Files(Source):
         parts += [
             f"{name}={getattr(self, name)!r}" for name in options if getattr(self, name) != getattr(default, name)
         ]
+        if self.schema:
+            parts.append(f"schema={self.said()!r}")
         return f"Files({', '.join(parts)})"
 
 

@@ -24,6 +24,22 @@ MAX_TIME: Final[Micros] = 2**62
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
+CALENDAR: Final[tuple[Micros, Micros]] = (
+    (dt.datetime(1, 1, 1, tzinfo=dt.UTC) - _EPOCH) // _MICROSECOND,
+    (dt.datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=dt.UTC) - _EPOCH) // _MICROSECOND,
+)
+"""The first and the last instant that Python's calendar has."""
+ELEMENT_TIMES: Final[tuple[Micros, Micros]] = (
+    (dt.datetime(1000, 1, 1, tzinfo=dt.UTC) - _EPOCH) // _MICROSECOND,
+    (dt.datetime(9000, 1, 1, tzinfo=dt.UTC) - _EPOCH) // _MICROSECOND,
+)
+"""The times that an element can have, ``[first, last)``: others are mistakes, or stand for "none".
+
+The margin of a thousand years to the calendar's ends, against durations of at most a hundred, keeps windows, gaps and
+lateness inside it."""
+ELEMENT_YEARS: Final = "1000 to 8999"
+LONGEST: Final[Micros] = 36_525 * 86_400_000_000
+"""The longest duration: a hundred years."""
 _UNITS: Final[dict[str, Micros]] = {
     "us": 1,
     "ms": 1_000,
@@ -43,8 +59,27 @@ def duration(value: Duration, *, what: str = "duration") -> Micros:
     """Read a duration as whole microseconds.
 
     Raises:
-        DefinitionError: ``TIME_BAD_DURATION``, for anything else or for a fraction of a microsecond.
+        DefinitionError: ``TIME_BAD_DURATION``, for anything else, for a fraction of a microsecond, or beyond
+        :data:`LONGEST`.
     """
+    length = _length(value)
+    if length is None:
+        raise DefinitionError(
+            f"{what}={value!r} is not a duration",
+            todo='write for example "90s", "5m", "1h 30m", "1d", or a timedelta',
+            code="TIME_BAD_DURATION",
+        )
+    if abs(length) > LONGEST:
+        raise DefinitionError(
+            f"{what}={value!r} is longer than a hundred years",
+            why="windows would reach beyond the years 1 to 9999, which calendars have",
+            todo="give at most 36525d; a window without an end is GlobalWindows()",
+            code="TIME_BAD_DURATION",
+        )
+    return length
+
+
+def _length(value: object) -> Micros | None:
     if isinstance(value, dt.timedelta):
         return _whole_micros(value)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -57,11 +92,7 @@ def duration(value: Duration, *, what: str = "duration") -> Micros:
             total = sum((Fraction(number) * _UNITS[unit.lower()] for number, unit in parts), Fraction())
             if total.denominator == 1:
                 return sign * total.numerator
-    raise DefinitionError(
-        f"{what}={value!r} is not a duration",
-        todo='write for example "90s", "5m", "1h 30m", "1d", or a timedelta',
-        code="TIME_BAD_DURATION",
-    )
+    return None
 
 
 def duration_text(micros: Micros) -> str:
@@ -74,6 +105,21 @@ def duration_text(micros: Micros) -> str:
         if count:
             out.append(f"{count}{unit}")
     return sign + "".join(out)
+
+
+def check_element_time(time: Micros, what: str) -> None:
+    """Refuse a time that no source hands on.
+
+    Raises:
+        DefinitionError: ``TIME_OUT_OF_RANGE``.
+    """
+    if not ELEMENT_TIMES[0] <= time < ELEMENT_TIMES[1]:
+        raise DefinitionError(
+            f"{what} {iso(time)} ({time} us) is not in the years {ELEMENT_YEARS}",
+            why="windows around it could leave the calendar; a run rejects rows with such times",
+            todo="give a time within these years",
+            code="TIME_OUT_OF_RANGE",
+        )
 
 
 def to_micros(value: dt.datetime | str, *, what: str = "time") -> Micros:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from airflow_dataflow_provider.model.elements import Pane
 from airflow_dataflow_provider.model.pipeline import Pipeline
+from airflow_dataflow_provider.model.time import check_element_time
 from airflow_dataflow_provider.reference.epoch import Counts, Epoch, ExpiredElement
 from airflow_dataflow_provider.reference.par_do import Evaluate, apply
 from airflow_dataflow_provider.reference.results import Results
@@ -74,7 +75,14 @@ class Interpreter:
         return Counts(self._read, sum(stage.late for stage in self.stages), len(self.expired))
 
     def epoch(self, epoch: Epoch) -> Sequence[Pane]:
-        """Take the elements; publish what is due, in the order of windows and keys; drop what expires."""
+        """Take the elements; publish what is due, in the order of windows and keys; drop what expires.
+
+        Raises:
+            DefinitionError: ``TIME_OUT_OF_RANGE`` for an element with a time that no source hands on.
+        """
+        for element in epoch.elements:
+            check_element_time(element.event_time, "the event time")
+            check_element_time(element.arrival_time, "the arrival time")
         self._read += len(epoch.elements)
         panes: Sequence[Pane] = []
         for stage in self.stages:

@@ -18,6 +18,7 @@ from airflow_dataflow_provider.model.par_do import (
     SparkColumns,
     Vectorised,
 )
+from airflow_dataflow_provider.model.time import ELEMENT_TIMES, ELEMENT_YEARS
 
 Evaluate = Callable[[SparkColumns, Sequence[Element]], Sequence[Element]]
 """Asks Spark what its expressions make of some elements."""
@@ -80,5 +81,15 @@ def _vectorised(step: Vectorised, elements: Sequence[Element]) -> list[Element]:
                 )
             event_time = row.pop(EVENT_TIME, element.event_time)
             arrival_time = row.pop(ARRIVAL_TIME, element.arrival_time)
+            for name, time, given in (
+                (EVENT_TIME, event_time, element.event_time),
+                (ARRIVAL_TIME, arrival_time, element.arrival_time),
+            ):
+                if time != given and not ELEMENT_TIMES[0] <= time < ELEMENT_TIMES[1]:
+                    raise DataError(
+                        f"{step!r} made {name}={time}, which is not in the years {ELEMENT_YEARS}",
+                        todo="correct the function",
+                        code="DATA_PAR_DO",
+                    )
             found.append(replace(element, row=row, event_time=event_time, arrival_time=arrival_time))
     return found

@@ -15,9 +15,12 @@ import polars as pl
 
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.par_do import ELEMENT, AssignWindows, ParDo, PerElement, Vectorised
+from airflow_dataflow_provider.model.time import ELEMENT_YEARS
+from airflow_dataflow_provider.spark.kept_types import kept_as
 from airflow_dataflow_provider.spark.kernel.windows import assign_windows
 from airflow_dataflow_provider.spark.made_by_python import TYPES, blame, series
-from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, Schema, kept_as
+from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, Schema
+from airflow_dataflow_provider.spark.times import in_range
 
 _SEEN: Schema = {EVENT: pl.Int64(), ARRIVAL: pl.Int64(), ELEMENT: pl.Int64()}
 """The hidden columns that a user's function gets."""
@@ -138,7 +141,7 @@ def _vectorised(step: Vectorised, frame: pl.DataFrame) -> pl.DataFrame:
         result = _call(step, given)
     except Exception as error:
         raise blame(step, error) from error
-    _check_made(step, result, types, len(frame))
+    _check_made(step, result, types, given)
     carried = _carried(frame, result[ELEMENT])
     times = [result[name].cast(pl.Int64) for name in (EVENT, ARRIVAL) if name in result.columns]
     return carried.with_columns([result[name].cast(dtype) for name, dtype in types.items()] + times)
@@ -166,7 +169,7 @@ def _carried(frame: pl.DataFrame, made_of: pl.Series) -> pl.DataFrame:
     return hidden.select(pl.all().gather(made_of))
 
 
-def _check_made(step: Vectorised, result: pl.DataFrame, types: Schema, elements: int) -> None:
+def _check_made(step: Vectorised, result: pl.DataFrame, types: Schema, given: pl.DataFrame) -> None:
     """Refuse a result that is not what the function made of no rows, or not made of the elements that there are."""
     expected = set(types) | {ELEMENT}
     found = set(result.columns) - {EVENT, ARRIVAL}
@@ -179,9 +182,17 @@ def _check_made(step: Vectorised, result: pl.DataFrame, types: Schema, elements:
     for name in _SEEN:
         if name in result.columns and result[name].null_count():
             raise blame(step, ValueError(f"it made nulls in {name}"))
-    outside = result[ELEMENT].filter(~result[ELEMENT].is_between(0, elements - 1))
+    outside = result[ELEMENT].filter(~result[ELEMENT].is_between(0, len(given) - 1))
     if len(outside):
-        raise blame(step, ValueError(f"it made {ELEMENT}={outside[0]} of {elements} elements"))
+        raise blame(step, ValueError(f"it made {ELEMENT}={outside[0]} of {len(given)} elements"))
+    for name in (EVENT, ARRIVAL):
+        if name not in result.columns:
+            continue
+        # Results of a grouping before may have times a little outside; these it has not made.
+        far = result.filter(~in_range(pl.col(name)))
+        changed = far[name].filter(far[name] != given[name].gather(far[ELEMENT]))
+        if len(changed):
+            raise blame(step, ValueError(f"it made {name}={changed[0]}, which is not in the years {ELEMENT_YEARS}"))
 
 
 # Types

@@ -1,18 +1,26 @@
 """Splits to frames: one file after the other, only the columns that are asked for, malformed rows set aside.
 
-The file read is part of the map pass: what crosses the JVM is the path, not the rows.
+The file read is part of the map pass: what crosses the JVM is the path, not the rows. Whatever the first file of a
+source was like, a value of a later one is read as what it is, or its row is rejected, or the file is refused: none is
+changed (``docs/reference/sources.md``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from airflow_dataflow_provider.model.errors import DataError, SubmissionError
+from airflow_dataflow_provider.model.errors import DataError, DataflowError, SubmissionError
+from airflow_dataflow_provider.model.time import ELEMENT_TIMES, ELEMENT_YEARS
+from airflow_dataflow_provider.spark import conversion, times
+from airflow_dataflow_provider.spark.csv_files import read_csv
+from airflow_dataflow_provider.spark.kept_types import kept_as, may_become, type_named
 from airflow_dataflow_provider.spark.opening import contents, path_or_contents
+from airflow_dataflow_provider.spark.times import MOMENT
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.sources import Files
@@ -20,7 +28,8 @@ if TYPE_CHECKING:
 EVENT, ARRIVAL = "_event", "_arrival"
 """The times of a row in microseconds since the epoch."""
 _REASON = "_reason"
-_MOMENT = pl.Datetime("us", "UTC")
+_LOOKED_AT = 10_000
+"""Rows of a CSV file that say what types its columns have."""
 Schema = dict[str, pl.DataType]
 
 
@@ -30,7 +39,7 @@ class Read:
 
     Attributes:
         rows: in :func:`element_types`, with :data:`EVENT` and :data:`ARRIVAL`.
-        rejected: as they are in the file, with the reason.
+        rejected: as they are in the file, with the reason; lines of CSV that are no rows, as text.
     """
 
     rows: pl.DataFrame
@@ -38,21 +47,39 @@ class Read:
 
 
 def column_types(source: Files, file: str) -> Schema:
-    """The types in which the engine keeps a file's columns: 64-bit numbers, microseconds, plain text.
+    """The types in which the engine keeps a file's columns: those that they are said to have, or learned from it.
 
     Raises:
         DataError: ``DATA_UNREADABLE`` where the file is not what its format says.
+        SubmissionError: ``SOURCE_NO_COLUMN``, ``SOURCE_COLUMN_TYPE``: it is not what ``schema=`` says.
     """
-    try:
+    said = {name: type_named(of) for name, of in source.said().items() if name not in source.columns()}
+    with _readable(file):
         if source.format == "parquet":
-            found: Mapping[str, pl.DataType] = pl.scan_parquet(
-                path_or_contents(source, file), glob=False, hive_partitioning=False
-            ).collect_schema()
+            scan = pl.scan_parquet(path_or_contents(source, file), glob=False, hive_partitioning=False)
+            found: Mapping[str, pl.DataType] = scan.collect_schema()
         else:
-            found = pl.read_csv(contents(source, file), n_rows=10_000, try_parse_dates=False).schema
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise _unreadable(file, error) from error
-    return {name: kept_as(dtype) for name, dtype in found.items()}
+            text = read_csv(contents(source, file)).rows.head(_LOOKED_AT)
+            found = {
+                name: said.get(name) or (pl.String() if name in source.columns() else conversion.inferred(text[name]))
+                for name in text.columns
+            }
+    for name, dtype in said.items():
+        if name not in found:
+            raise SubmissionError(
+                f"the column {name!r}, which schema= names, is not in {file}",
+                why="it would be a column without values",
+                todo=f"name one of its columns: {', '.join(found)}",
+                code="SOURCE_NO_COLUMN",
+            )
+        if not may_become(found[name], dtype, has_zone=source.time_zone is not None):
+            raise SubmissionError(
+                f"the column {name!r} is {found[name]} in {file}, and {source.said()[name]} in schema=",
+                why="values of one kind are never made ones of another",
+                todo="say another type, or convert the column where the files are written",
+                code="SOURCE_COLUMN_TYPE",
+            )
+    return {name: said.get(name) or kept_as(dtype) for name, dtype in found.items()}
 
 
 def columns_of_elements(found: Schema) -> tuple[str, ...]:
@@ -66,7 +93,7 @@ def columns_of_elements(found: Schema) -> tuple[str, ...]:
 
 def element_types(source: Files, schema: Schema) -> Schema:
     """The types of an element's columns, by the types they are read in: a time is the instant that it means, in UTC."""
-    return schema | dict.fromkeys(source.columns(), _MOMENT)
+    return schema | dict.fromkeys(source.columns(), MOMENT)
 
 
 def check_columns(source: Files, wanted: tuple[str, ...], found: Schema, file: str) -> Schema:
@@ -74,7 +101,7 @@ def check_columns(source: Files, wanted: tuple[str, ...], found: Schema, file: s
 
     Raises:
         SubmissionError: ``SOURCE_NO_COLUMN``, ``SOURCE_EVENT_TIME_TYPE``, ``SOURCE_NAIVE_TIME``,
-        ``SUBMIT_COLUMN_TYPE``.
+        ``SOURCE_COLUMN_TYPE``.
     """
     missing = [name for name in wanted if name not in found]
     if missing:
@@ -104,6 +131,14 @@ def check_columns(source: Files, wanted: tuple[str, ...], found: Schema, file: s
                 todo='write it in UTC with a zone, or say what it means: Files(..., time_zone="UTC")',
                 code="SOURCE_NAIVE_TIME",
             )
+    for name in wanted:
+        if found[name] == pl.Null:
+            raise SubmissionError(
+                f"the column {name!r} is null in all rows of {file}",
+                why="its type is learned from this file, and values of later ones would be lost",
+                todo=f'say what it is: Files(..., schema={{{name!r}: "float64"}})',
+                code="SOURCE_COLUMN_TYPE",
+            )
     return {name: found[name] for name in wanted}
 
 
@@ -116,109 +151,151 @@ def read(source: Files, schema: Schema, file: str, now: int, between: tuple[int,
         file: its path or URL.
         now: the arrival time of rows that carry none; microseconds.
         between: only event times in ``[from, to)`` are of interest; microseconds. A hint: row groups that Parquet's own
-            statistics rule out are not read, but other rows outside may come, and all rejected ones do. Not for a
-            pipeline that changes event times.
+            statistics rule out are not read, but other rows outside may come, and all do whose event time cannot be
+            used. Not for a pipeline that changes event times.
 
     Raises:
-        DataError: ``DATA_UNREADABLE``, ``DATA_COLUMN_MISSING``: the file as a whole cannot be read.
+        DataError: ``DATA_UNREADABLE``, ``DATA_COLUMN_MISSING``, ``DATA_COLUMN_TYPE``: the file as a whole cannot be
+            read.
     """
-    raw = _load(source, list(schema) or None, file, between)
+    with _readable(file):
+        return _read(source, schema, file, now, between)
+
+
+def _read(source: Files, schema: Schema, file: str, now: int, between: tuple[int, int] | None) -> Read:
+    raw, ragged = _load(source, list(schema) or None, file, between)
+    _check_kinds(source, schema, raw, file)
+    conversions = {name: _conversion(source, name, raw.schema[name], dtype) for name, dtype in schema.items()}
+    # What is worth reading once only is a column before it is used.
+    raw = raw.with_columns(each.value.alias(f"_read {name}") for name, each in conversions.items())
     problems: list[pl.Expr] = []
     columns: list[pl.Expr] = []
-    for name, dtype in schema.items():
+    for name, each in conversions.items():
+        value = pl.col(f"_read {name}")
         if name in source.columns():
-            continue
-        converted = pl.col(name).cast(dtype, strict=False)
-        columns.append(converted.alias(name))
-        if raw.schema[name] != dtype:
-            broken = converted.is_null() & pl.col(name).is_not_null()
-            problems.append(pl.when(broken).then(pl.lit(f"{name} does not read as {dtype}")))
-    # Times of text are worth reading once only, so each is a column before it is used.
-    times = {name: pl.col(f"_micros {name}") for name in source.columns()}
-    raw = raw.with_columns(_micros(source, raw.schema, name).alias(f"_micros {name}") for name in times)
-    for name, time in times.items():
-        columns.append(time.cast(_MOMENT).alias(name))
-        unread = pl.when(pl.col(name).is_null()).then(pl.lit(f"{name} is null"))
-        problems.append(unread.when(time.is_null()).then(pl.lit(f"{name} is not a time")))
-    arrival = times[source.arrival_time] if source.arrival_time else pl.lit(now, dtype=pl.Int64)
-    event = times[source.event_time] if isinstance(source.event_time, str) else arrival
+            columns.append(value.cast(MOMENT).alias(name))
+            problems.append(_no_time(name, value))
+        else:
+            columns.append(value.alias(name))
+            lost = each.lost(value)
+            if lost is not None:
+                problems.append(pl.when(lost).then(pl.lit(f"{name} does not read as {schema[name]}")))
+    arrival = pl.col(f"_read {source.arrival_time}") if source.arrival_time else pl.lit(now, dtype=pl.Int64)
+    event = pl.col(f"_read {source.event_time}") if isinstance(source.event_time, str) else arrival
     reason = pl.coalesce(*problems, pl.lit(None, dtype=pl.String)).alias(_REASON)
     # Constants alone would make one row, beside the columns there are they make as many as the file has.
     rows = raw.with_columns(*columns, event.alias(EVENT), arrival.alias(ARRIVAL), reason)
     rows = rows.select(*schema, EVENT, ARRIVAL, _REASON)
     bad = rows[_REASON].is_not_null()
-    if not bad.any():
-        return Read(rows.drop(_REASON), pl.DataFrame())
-    whole = (
-        _load(source, None, file, between)
-        .filter(bad)
-        .with_columns(_file=pl.lit(file), _reason=rows[_REASON].filter(bad))
+    rejected = [] if ragged.is_empty() else [ragged.with_columns(_file=pl.lit(file))]
+    if bad.any():
+        whole, _ = _load(source, None, file, between)
+        reasons = rows[_REASON].filter(bad)
+        rejected.insert(0, whole.filter(bad).with_columns(_file=pl.lit(file), _reason=reasons))
+        rows = rows.filter(~bad)
+    return Read(rows.drop(_REASON), pl.concat(rejected, how="diagonal") if rejected else pl.DataFrame())
+
+
+def _conversion(source: Files, name: str, found: pl.DataType, kept: pl.DataType) -> conversion.Conversion:
+    """How a column is read; a time column becomes microseconds."""
+    column = pl.col(name)
+    if name in source.columns():
+        if found == pl.String:
+            return conversion.Conversion(times.of_text(column, source.time_zone))
+        if isinstance(found, pl.Datetime):
+            return conversion.Conversion(times.of_timestamps(column, found, source.time_zone))
+        return conversion.Conversion(column.cast(pl.Int64))  # nothing but nulls
+    if source.format == "csv":
+        return conversion.of_text(name, kept, source.time_zone, said=name in source.said())
+    return conversion.of_column(name, found, kept, source.time_zone)
+
+
+def _no_time(name: str, micros: pl.Expr) -> pl.Expr:
+    """Why a row has no time in a column."""
+    return (
+        pl.when(pl.col(name).is_null())
+        .then(pl.lit(f"{name} is null"))
+        .when(micros.is_null())
+        .then(pl.lit(f"{name} is not a time"))
+        .when(~times.in_range(micros))
+        .then(pl.lit(f"{name} is not in the years {ELEMENT_YEARS}"))
     )
-    return Read(rows.filter(~bad).drop(_REASON), whole)
 
 
-def _load(source: Files, columns: list[str] | None, file: str, between: tuple[int, int] | None = None) -> pl.DataFrame:
+def _check_kinds(source: Files, schema: Schema, raw: pl.DataFrame, file: str) -> None:
+    """Refuse a file whose columns are of another kind than those of the first one.
+
+    Raises:
+        DataError: ``DATA_COLUMN_TYPE``.
+    """
+    if source.format == "csv":
+        return
+    for name, kept in schema.items():
+        found = raw.schema[name]
+        if name in source.columns():
+            has_zone = isinstance(found, pl.Datetime) and (found.time_zone or source.time_zone)
+            fits = bool(has_zone) or found in (pl.String, pl.Null)
+            wanted = "a timestamp with a time zone, or text with an offset"
+        else:
+            fits = may_become(found, kept, has_zone=source.time_zone is not None)
+            wanted = str(kept)
+        if not fits:
+            raise DataError(
+                f"the column {name!r} has type {found} in {file}, not {wanted}",
+                why="values of one kind are never made ones of another: they would not be what the file says",
+                todo="convert the column in the file, or remove the file; the run goes on where it stopped",
+                code="DATA_COLUMN_TYPE",
+            )
+
+
+def _load(
+    source: Files, columns: list[str] | None, file: str, between: tuple[int, int] | None = None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The wanted columns of a file, and rows of CSV that are none."""
     try:
-        if source.format == "parquet" and between is not None:
-            scan = pl.scan_parquet(path_or_contents(source, file), glob=False, hive_partitioning=False)
-            column = source.event_time if isinstance(source.event_time, str) else source.arrival_time
-            dtype = None if column is None else scan.collect_schema().get(column)
-            if column is not None and isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
-                begin, end = (pl.lit(time).cast(_MOMENT) for time in between)
-                moment = pl.col(column)
-                scan = scan.filter(((moment >= begin) & (moment < end)) | moment.is_null())
-            return (scan if columns is None else scan.select(columns)).collect()
-        if source.format == "parquet":
-            return pl.read_parquet(path_or_contents(source, file), columns=columns, glob=False, hive_partitioning=False)
-        # Everything as text first: a value that does not read as its type must be seen, not turned into a null.
-        return pl.read_csv(contents(source, file), columns=columns, infer_schema=False)
-    except pl.exceptions.ColumnNotFoundError as error:
+        if source.format == "csv":
+            # Everything as text first: a value that does not read as its type must be seen, not turned into a null.
+            found = read_csv(contents(source, file), columns)
+            return found.rows, found.ragged
+        scan = pl.scan_parquet(path_or_contents(source, file), glob=False, hive_partitioning=False)
+        if between is not None:
+            scan = _filtered(source, scan, between)
+        return (scan if columns is None else scan.select(columns)).collect(), pl.DataFrame()
+    except (pl.exceptions.ColumnNotFoundError, KeyError) as error:
         raise DataError(
             f"{file} lacks a column that the pipeline reads: {error}",
             why="earlier files had it; reading on would treat its rows as nulls",
             todo="repair or remove the file; the run goes on where it stopped",
             code="DATA_COLUMN_MISSING",
         ) from error
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise _unreadable(file, error) from error
 
 
-def _micros(source: Files, schema: Mapping[str, pl.DataType], name: str) -> pl.Expr:
-    """A time column as microseconds since the epoch; null where it is none."""
-    column, dtype = pl.col(name), schema[name]
-    if dtype == pl.String:
-        # An offset is required: "Z" is spelled out, and what has none does not match.
-        text = column.str.strip_chars().str.replace(" ", "T", literal=True).str.replace(r"[Zz]$", "+00:00")
-        parsed = text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f%:z", time_unit="us", strict=False).dt.epoch("us")
-        if source.time_zone is None:
-            return parsed
-        naive = text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False)
-        naive = naive.dt.replace_time_zone(source.time_zone, ambiguous="earliest", non_existent="null")
-        return pl.coalesce(parsed, naive.dt.epoch("us"))
-    if isinstance(dtype, pl.Datetime):
-        if dtype.time_zone is None:
-            column = column.dt.replace_time_zone(source.time_zone or "UTC", ambiguous="earliest", non_existent="null")
-        return column.dt.epoch("us")
-    return pl.lit(None, dtype=pl.Int64)
-
-
-def kept_as(dtype: pl.DataType) -> pl.DataType:
-    """The type in which the engine keeps values of a type: one integer, one float, one text, microseconds."""
-    if dtype.is_integer() and dtype != pl.UInt64:
-        return pl.Int64()
-    if dtype.is_float():
-        return pl.Float64()
-    if isinstance(dtype, pl.Datetime):
-        return pl.Datetime("us", dtype.time_zone)
-    if dtype in (pl.Categorical, pl.Enum):
-        return pl.String()
-    return dtype
-
-
-def _unreadable(file: str, error: Exception) -> DataError:
-    return DataError(
-        f"{file} cannot be read: {error}",
-        why="a file that is skipped is data that is lost",
-        todo="repair or remove the file; the run goes on where it stopped",
-        code="DATA_UNREADABLE",
+def _filtered(source: Files, scan: pl.LazyFrame, between: tuple[int, int]) -> pl.LazyFrame:
+    """Without row groups in which all event times lie outside; what cannot be an element's comes, to be rejected."""
+    column = source.event_time if isinstance(source.event_time, str) else source.arrival_time
+    dtype = None if column is None else scan.collect_schema().get(column)
+    if column is None or not isinstance(dtype, pl.Datetime) or dtype.time_zone is None:
+        return scan
+    # Compared in the file's own unit: made microseconds, far ones would overflow.
+    begin, end, first, last = (
+        pl.lit(times.in_unit(time, dtype.time_unit)).cast(dtype) for time in (*between, *ELEMENT_TIMES)
     )
+    moment = pl.col(column)
+    inside = (moment >= begin) & (moment < end)
+    return scan.filter(inside | moment.is_null() | (moment < first) | (moment >= last))
+
+
+@contextmanager
+def _readable(file: str) -> Iterator[None]:
+    """Whatever a library raises over a file is an error with a code and the file's name; a panic is no Exception."""
+    try:
+        yield
+    except DataflowError:
+        raise
+    except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise DataError(
+            f"{file} cannot be read: {error}",
+            why="a file that is skipped is data that is lost",
+            todo="repair or remove the file; the run goes on where it stopped",
+            code="DATA_UNREADABLE",
+        ) from error

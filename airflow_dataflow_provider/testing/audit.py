@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from airflow_dataflow_provider.model.time import Micros
     from airflow_dataflow_provider.progress.records import EpochRecord
+    from airflow_dataflow_provider.spark.reading import Schema
 
 
 def epochs_of(state: str, pipeline: Pipeline) -> Iterator[tuple[EpochRecord, Epoch]]:
@@ -33,7 +34,8 @@ def epochs_of(state: str, pipeline: Pipeline) -> Iterator[tuple[EpochRecord, Epo
     Raises:
         StateError: ``STATE_NO_AUDIT`` where an epoch's result is gone from the log.
     """
-    log = EpochLog(Store.open(state))
+    store = Store.open(state)
+    log, schema = EpochLog(store), _stored_schema(store)
     for record in log.records():
         if record.interval is not None:
             continue
@@ -46,7 +48,7 @@ def epochs_of(state: str, pipeline: Pipeline) -> Iterator[tuple[EpochRecord, Epo
                 code="STATE_NO_AUDIT",
             )
         horizon = record.published.at(100) if record.kind == "end_of_input" else record.clock.watermark
-        elements = _elements(pipeline, prepared.details["files"], record.clock.processing_time)
+        elements = _elements(pipeline, schema, prepared.details["files"], record.clock.processing_time)
         yield record, Epoch(record.clock, elements, horizon)
 
 
@@ -56,7 +58,15 @@ def panes_of_reference(state: str, pipeline: Pipeline) -> list[Pane]:
     return [pane for _, epoch in epochs_of(state, pipeline) for pane in interpreter.epoch(epoch)]
 
 
-def _elements(pipeline: Pipeline, files: list[str], now: Micros) -> list[Element]:
+def _stored_schema(store: Store) -> Schema:
+    """The types that the state keeps its columns in; of a test's state, which has none, there are none."""
+    from airflow_dataflow_provider.spark.frames import schema_from_bytes
+    from airflow_dataflow_provider.spark.submit import SCHEMA
+
+    return schema_from_bytes(store.read(SCHEMA)) if store.exists(SCHEMA) else {}
+
+
+def _elements(pipeline: Pipeline, schema: Schema, files: list[str], now: Micros) -> list[Element]:
     from airflow_dataflow_provider.spark import reading
 
     source = pipeline.source
@@ -64,9 +74,10 @@ def _elements(pipeline: Pipeline, files: list[str], now: Micros) -> list[Element
         raise TypeError(source)
     elements: list[Element] = []
     for file in files:
-        found = reading.column_types(source, file)
-        wanted = pipeline.input_columns(reading.columns_of_elements(found))
-        schema = reading.check_columns(source, wanted, found, file)
+        if not schema:
+            found = reading.column_types(source, file)
+            wanted = pipeline.input_columns(reading.columns_of_elements(found))
+            schema = reading.check_columns(source, wanted, found, file)
         for row in reading.read(source, schema, file, now).rows.iter_rows(named=True):
             event_time, arrival_time = row.pop(reading.EVENT), row.pop(reading.ARRIVAL)
             elements.append(Element(row, event_time, arrival_time))

@@ -10,7 +10,7 @@ from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.elements import Element, Pane
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, to_datetime
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, check_element_time, to_datetime
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve, percentile_text
 from airflow_dataflow_provider.model.watermarks import percentile as checked_percentile
 from airflow_dataflow_provider.progress.requests import refuse_unheard
@@ -172,9 +172,11 @@ class TestStream:
         missing = [column for column in self.pipeline.input_columns() if column not in row]
         if missing:
             raise _bad_row(given, f"the pipeline reads {', '.join(missing)}", "give every column; None is a null")
+        check_element_time(arrival_time, "the arrival time")
         if not isinstance(source.event_time, str):
             return Element(row, arrival_time, arrival_time)
         event_time = moment(row[source.event_time], day=self.day, what="event time")
+        check_element_time(event_time, "the event time")
         return Element({**row, source.event_time: to_datetime(event_time)}, event_time, arrival_time)
 
     def _row_of(self, given: object) -> dict[str, Any]:

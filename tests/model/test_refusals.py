@@ -56,7 +56,7 @@ from airflow_dataflow_provider import (
 )
 from airflow_dataflow_provider.model.hashing import key_hash
 from airflow_dataflow_provider.model.risk import Risk
-from airflow_dataflow_provider.model.time import duration, to_micros
+from airflow_dataflow_provider.model.time import check_element_time, duration, to_micros
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 
 BARE = Pipeline("p", Files("a", event_time="t"))
@@ -224,6 +224,10 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ("TIME_BAD_DURATION", lambda: duration(1.5)),  # type: ignore[arg-type]
     ("TIME_BAD_DURATION", lambda: duration(True)),
     ("TIME_BAD_DURATION", lambda: duration(None)),  # type: ignore[arg-type]
+    ("TIME_OUT_OF_RANGE", lambda: check_element_time(2**62, "the event time")),
+    ("TIME_OUT_OF_RANGE", lambda: check_element_time(to_micros("0999-12-31T23:59:59Z"), "the event time")),
+    ("DEFINITION_WINDOW", lambda: Window(0, 2**60)),
+    ("DEFINITION_WINDOW", lambda: Window(-(2**60), 0)),
     ("TIME_NAIVE", lambda: to_micros("2013-01-01T12:00:00")),
     ("TIME_NAIVE", lambda: to_micros("2013-01-01")),
     ("TIME_NAIVE", lambda: to_micros(dt.datetime(2013, 1, 1))),  # noqa: DTZ001 - the point

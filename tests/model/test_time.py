@@ -10,7 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.time import (
+    LONGEST,
     MAX_TIME,
     MIN_TIME,
     duration,
@@ -50,15 +52,22 @@ def test_a_duration_is_read_as_users_write_it(written: str | int | dt.timedelta,
     assert duration(written) == micros
 
 
-@given(st.integers(MIN_TIME, MAX_TIME))
-@example(2**60 + 1)
+@given(st.integers(-LONGEST, LONGEST))
+@example(LONGEST - 1)
 def test_a_duration_reads_back_from_its_text(micros: int) -> None:
     assert duration(duration_text(micros)) == micros
 
 
-@given(st.timedeltas())
+@given(st.timedeltas(dt.timedelta(microseconds=-LONGEST), dt.timedelta(microseconds=LONGEST)))
 def test_a_timedelta_is_read_exactly(delta: dt.timedelta) -> None:
     assert dt.timedelta(microseconds=duration(delta)) == delta
+
+
+@pytest.mark.parametrize("written", [LONGEST + 1, -LONGEST - 1, "36526d", dt.timedelta.max, 2**80, "1" * 400 + "d"])
+def test_a_duration_beyond_a_hundred_years_is_refused(written: str | int | dt.timedelta) -> None:
+    with pytest.raises(DefinitionError) as refusal:
+        duration(written)
+    assert refusal.value.code == "TIME_BAD_DURATION"
 
 
 # A day off the ends of the calendar, where an offset would lead beyond them.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_dataflow_provider.model.errors import DefinitionError
-from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, iso
+from airflow_dataflow_provider.model.time import CALENDAR, MAX_TIME, MIN_TIME, Micros, iso
 
 Key = tuple[Any, ...]
 """The values of the key columns, in the order in which the grouping names them."""
@@ -22,6 +22,14 @@ class Window:
     def __post_init__(self) -> None:
         if not self.start < self.end:
             raise DefinitionError(f"window [{self.start}, {self.end}) is empty", code="DEFINITION_WINDOW")
+        first, last = CALENDAR
+        if (self.start < first and self.start != MIN_TIME) or (self.end > last and self.end != MAX_TIME):
+            raise DefinitionError(
+                f"window [{self.start}, {self.end}) is not in the years 1 to 9999",
+                why="no calendar has its ends, and sums with them could overflow",
+                todo="end it within these years, or at MIN_TIME or MAX_TIME, which stand for infinity",
+                code="DEFINITION_WINDOW",
+            )
 
     def __str__(self) -> str:
         return f"[{iso(self.start)}, {iso(self.end)})"
