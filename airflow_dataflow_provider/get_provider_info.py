@@ -33,7 +33,7 @@ def get_provider_info() -> dict[str, Any]:
         "hooks": _modules("hooks", "dataflow"),
         "operators": _modules("operators", "batch", "micro_batch", "stream", "stop", "signal"),
         "sensors": _modules("sensors", "watermark"),
-        "triggers": _modules("triggers", "watermark"),
+        "triggers": _modules("triggers", "turn", "watermark"),
         "connection-types": [
             {
                 "connection-type": "dataflow",
@@ -80,9 +80,6 @@ def get_provider_info() -> dict[str, Any]:
                     ),
                     "stop_grace": _option(
                         "Seconds that a driver has to finish its epoch when its task is killed.", "float", "15"
-                    ),
-                    "deferrable": _option(
-                        "Whether sensors wait in the triggerer unless told otherwise.", "boolean", "True"
                     ),
                 },
             }

@@ -18,11 +18,11 @@ from airflow_dataflow_provider.hooks.driver import DriverRun
 from airflow_dataflow_provider.hooks.fingerprint import fingerprint
 from airflow_dataflow_provider.hooks.reference import PipelineReference
 from airflow_dataflow_provider.hooks.submission import Submission, driver_environment
-from airflow_dataflow_provider.model.errors import StateError, SubmissionError
+from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.progress import launches
 from airflow_dataflow_provider.progress.owner import OwnerInfo, fence_silent
 from airflow_dataflow_provider.progress.requests import request_signal, request_stop
-from airflow_dataflow_provider.progress.status import Status, read_status
+from airflow_dataflow_provider.progress.status import Status, find_status
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 
@@ -160,12 +160,7 @@ class DataflowHook(BaseHook):
 
     def status(self, state: str) -> Status | None:
         """How the pipeline of this state stands; None before its first run."""
-        try:
-            return read_status(state)
-        except StateError as error:
-            if error.code == "STATE_ABSENT":
-                return None
-            raise
+        return find_status(state)
 
     def request_stop(self, state: str, *, drain: bool = False) -> None:
         """Ask the driver that owns the state now to stop: at the end of its epoch, or after firing everything."""
@@ -189,8 +184,7 @@ class DataflowHook(BaseHook):
 
     def starting(self, state: str) -> list[str]:
         """The runs whose drivers were started and have not claimed yet, as far as anybody knows."""
-        found = launches.announced(Store.open(state), wall_clock())
-        return [launch.run_id for launch in found if not self.run(launch.run_id).has_ended]
+        return [run_id for run_id in launches.starting_on(state) if not self.run(run_id).has_ended]
 
     def raise_signal(self, state: str, name: str) -> str:
         """Raise a signal for the triggers that wait for it; the next epoch hears it, in this run or a later one.

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.hooks.driver import DriverRun
     from airflow_dataflow_provider.progress.status import Status
 
-LIVE = ("starting", "running")
-"""The states of a pipeline that a living driver owns."""
-
 
 class DataflowOperator(BaseOperator):
     """Runs, or ensures, a driver for one pipeline on one state.
@@ -130,11 +127,14 @@ class DataflowOperator(BaseOperator):
             folders=module_folders(context),
             py_files=self.py_files,
         )
-        announce = partial(self.hook.announce, self.state_url, str(run_id), mode)
-        started = self.hook.launch(run, submission, announce)
+        started = self.hook.launch(run, submission, partial(self._announce, run_id, mode))
         if started:
             self.log.info("driver started; run %s, log %s", run_id, run.log)
         return started
+
+    def _announce(self, run_id: RunId, mode: str) -> None:
+        """Tell the world that a driver is about to start; an error here keeps it from starting."""
+        self.hook.announce(self.state_url, str(run_id), mode)
 
     def _follow(self, run: DriverRun) -> None:
         """Copy the driver's output to the task's log until it ends."""
@@ -164,7 +164,7 @@ class DataflowOperator(BaseOperator):
             return
         self._run.end()
         status = self.hook.status(self.state_url)
-        if status and status.owner and status.state in LIVE and owner_run(status) == self._run.folder.name:
+        if status and status.owner and status.live and owner_run(status) == self._run.folder.name:
             self.hook.request_stop(self.state_url)
             # A run that ends by itself does not look for requests while it is at work.
             status.owner.process.interrupt()
@@ -173,6 +173,11 @@ class DataflowOperator(BaseOperator):
 def owner_run(status: Status) -> str | None:
     """The run id of the driver that owns the state, or owned it last."""
     return status.owner.run_id if status.owner else None
+
+
+def describe_owner(status: Status) -> str:
+    """Who owns the state, or owned it last, for messages."""
+    return f"the {status.owner.describe()}" if status.owner else "nobody"
 
 
 def module_folders(context: Context) -> list[Path]:

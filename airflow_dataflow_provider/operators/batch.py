@@ -31,7 +31,7 @@ class DataflowBatchOperator(FiniteRunOperator):
         whole_input: run over the whole input, without an interval.
         percentile: publish once so many percent of the whole input are read, by bytes, and leave out the rest, which
             the next run on the state reads. The returned status says what is left out (``left_out``).
-        **kwargs: as :class:`~airflow_dataflow_provider.operators.base.DataflowOperator`.
+        **kwargs: as :class:`~airflow_dataflow_provider.operators.finite.FiniteRunOperator`.
 
     Raises:
         DefinitionError: when the DAG is parsed, for what is wrong without a template in it.

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import random
 import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk.exceptions import AirflowException
 
-from airflow_dataflow_provider.operators.base import LIVE, DataflowOperator, owner_run
+from airflow_dataflow_provider.operators.base import DataflowOperator, owner_run
 from airflow_dataflow_provider.operators.failures import as_task_failure
 from airflow_dataflow_provider.operators.run_id import RunId
+from airflow_dataflow_provider.operators.waiting import deferrable_by_default, seconds
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_dataflow_provider.hooks.driver import DriverRun
+    from airflow_dataflow_provider.progress.answer import Answer
     from airflow_dataflow_provider.progress.status import Status
 
 
@@ -25,12 +29,30 @@ class FiniteRunOperator(DataflowOperator):
         * A retry finds the driver that the attempt before it started, or its result, also from another worker.
         * A clear computes anew. A driver that outlived the task which was cleared is taken over.
         * A killed task leaves no driver behind.
+        * A run waits while another one has the state, before it starts anything.
+
+    Args:
+        wait_for_state: how long to wait for another run that has the state, a number is seconds; 0 fails at once. Runs
+            of parallel backfills follow one another that way. A stream is not waited for: it does not end by itself.
+        deferrable: wait for the state in the triggerer; by default what ``[operators] default_deferrable`` says.
+        **kwargs: as :class:`~airflow_dataflow_provider.operators.base.DataflowOperator`.
 
     Returns:
         The status of the pipeline after the run, as JSON.
     """
 
     mode: ClassVar[str]
+
+    def __init__(
+        self,
+        *,
+        wait_for_state: float | dt.timedelta = dt.timedelta(hours=12),
+        deferrable: bool | None = None,
+        **kwargs: Any,  # noqa: ANN401 - Airflow's own
+    ) -> None:
+        super().__init__(**kwargs)
+        self.wait_for_state = seconds(wait_for_state)
+        self.deferrable = deferrable_by_default() if deferrable is None else deferrable
 
     def _arguments(self, context: Context) -> list[str]:
         """What the run is told besides its mode and state."""
@@ -41,32 +63,89 @@ class FiniteRunOperator(DataflowOperator):
 
         Raises:
             AirflowFailException: what a retry cannot mend: a bad definition or interval, a state that does not fit.
-            AirflowException: anything else, for example that another driver owns the state.
+            AirflowException: anything else, for example that another driver owns the state for too long.
         """
+        return self._execute(context, wait_until=time.time() + self.wait_for_state)
+
+    def execute_in_turn(self, context: Context, event: dict[str, Any], wait_until: float) -> dict[str, Any] | None:
+        """Go on after a wait in the triggerer; :meth:`execute` looks itself whether the state is free."""
+        self.log.info("%s", event["because"])
+        return self._execute(context, wait_until)
+
+    def _execute(self, context: Context, wait_until: float) -> dict[str, Any] | None:
         with as_task_failure():
-            run_id = RunId.of(context)
-            self._run_to_end(context, run_id, self._arguments(context))
+            run_id, arguments = RunId.of(context), self._arguments(context)
+            while (refused := self._run_to_end(context, run_id, arguments)) is not None:
+                self._wait_for_turn(refused, run_id, wait_until)
             status = self.hook.status(self.state_url)
             if self._stopped_early(status, run_id):
                 raise AirflowException(f"run {run_id} was asked to stop before it had read its input")
             return status.to_json() if status else None
 
-    def _run_to_end(self, context: Context, run_id: RunId, arguments: list[str]) -> None:
+    def _run_to_end(self, context: Context, run_id: RunId, arguments: list[str]) -> Answer | None:
+        """Run the driver; or say who has the state, if somebody has it, or had it when the driver came."""
         run = self._run = self.hook.run(str(run_id))
         self._await_condemned(run)
         if run.alive:
             self.log.info("found the driver of an earlier attempt, run %s", run_id)
         elif self._is_done(run, run_id):
             self.log.info("the driver of an earlier attempt has ended well, run %s", run_id)
-            return
+            return None
         else:
-            self._launch(context, run_id, self.mode, [*arguments, *self._take_over(run_id)])
+            take_over = self._take_over(run_id)
+            turn = self._turn(run_id)
+            if not turn.reached and not take_over:
+                return turn
+            try:
+                self._launch(context, run_id, self.mode, [*arguments, *take_over])
+            except _AnotherStartsError as another:
+                return another.answer
         try:
             self._follow(run)
         finally:
             self.hook.withdraw(self.state_url, str(run_id))
-        if run.exit_code != 0:
-            raise self._failure(run, run_id)
+        if run.exit_code == 0:
+            return None
+        failure = self._failure(run, run_id)
+        if "[OWNER_HELD]" in str(failure):
+            return self._turn(run_id)  # another run, which was announced nowhere, was faster
+        raise failure
+
+    def _announce(self, run_id: RunId, mode: str) -> None:
+        super()._announce(run_id, mode)
+        # Of two that announced themselves at the same moment both see the other: both wait, not equally long.
+        turn = self._turn(run_id)
+        if not turn.reached and not self._take_over(run_id):
+            self.hook.withdraw(self.state_url, str(run_id))
+            raise _AnotherStartsError(turn)
+
+    def _turn(self, run_id: RunId) -> Answer:
+        from airflow_dataflow_provider.progress.turn import ask_turn
+
+        # Asked before the status: an announcement is withdrawn after the claim.
+        starting = self.hook.starting(self.state_url)
+        others = [run for run in starting if not run_id.is_of_same_task(run)]
+        return ask_turn(self.hook.status(self.state_url), others, run_id=str(run_id))
+
+    def _wait_for_turn(self, refused: Answer, run_id: RunId, wait_until: float) -> None:
+        if refused.never or time.time() >= wait_until:
+            raise AirflowException(refused.because)
+        if refused.reached:
+            return
+        self.log.info("waiting for the state: %s", refused.because)
+        # Looking at a state is dearer than looking at a driver of this machine.
+        every = 10 * self.poll_interval
+        if not self.deferrable:
+            time.sleep(every * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
+            self._raise_if_killed()
+            return
+        from airflow_dataflow_provider.triggers.turn import TurnTrigger
+
+        self.defer(
+            trigger=TurnTrigger(state=self.state_url, run_id=str(run_id), until=wait_until, poll_interval=every),
+            method_name="execute_in_turn",
+            kwargs={"wait_until": wait_until},
+        )
 
     def _await_condemned(self, run: DriverRun) -> None:
         """Let a driver end that an attempt before this one was killed with: its work will not be finished."""
@@ -78,9 +157,7 @@ class FiniteRunOperator(DataflowOperator):
 
     def _is_done(self, run: DriverRun, run_id: RunId) -> bool:
         """Whether a driver of this run, started by an earlier attempt, has done the work; waits while it is at it."""
-        while (
-            (status := self.hook.status(self.state_url)) and status.state in LIVE and owner_run(status) == str(run_id)
-        ):
+        while (status := self.hook.status(self.state_url)) and status.live and owner_run(status) == str(run_id):
             # On another machine, or here without its guardian: the state is what there is to look at.
             self.log.info("run %s goes on, epoch %s", run_id, status.epoch)
             time.sleep(self.poll_interval)
@@ -95,14 +172,23 @@ class FiniteRunOperator(DataflowOperator):
         return ours and status is not None and status.state in ("stopped", "completed")
 
     def _take_over(self, run_id: RunId) -> list[str]:
+        starting = self.hook.starting(self.state_url)
         status = self.hook.status(self.state_url)
-        owner = owner_run(status) if status and status.state in LIVE else None
-        if owner is None or not run_id.is_of_same_task(owner):
-            return []
-        self.log.warning("taking over from run %s, which was started before this task was cleared", owner)
-        self.hook.run(owner).end()
-        return ["--take-over"]
+        owner = owner_run(status) if status and status.live else None
+        for run in {owner, *starting} - {None}:
+            if run_id.is_of_same_task(str(run)):
+                self.log.warning("taking over from run %s, which was started before this task was cleared", run)
+                self.hook.run(str(run)).end()
+        return ["--take-over"] if owner is not None and run_id.is_of_same_task(owner) else []
 
     def _stopped_early(self, status: Status | None, run_id: RunId) -> bool:
         """Whether a batch ended well without having done its work; a micro-batch may stop after any epoch."""
         return self.mode == "batch" and bool(status and status.state == "stopped" and owner_run(status) == str(run_id))
+
+
+class _AnotherStartsError(Exception):
+    """Another run was announced at the same moment."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.because)
+        self.answer = answer

@@ -13,14 +13,13 @@ if TYPE_CHECKING:
 class DataflowMicroBatchOperator(FiniteRunOperator):
     """Runs the epochs of the backlog that is there, publishes what they completed, and keeps the state.
 
-    All runs of a DAG go on with one state, so they follow one another: give the DAG ``max_active_runs=1``. A run that
-    finds another driver on the state is refused, and the task fails with the name of that driver (a retry may find it
-    gone).
+    All runs of a DAG go on with one state, so they follow one another: a run that finds another one on the state waits
+    (``wait_for_state``). Give the DAG ``max_active_runs=1`` to have them run in order.
 
     The data interval plays no part: a run takes up the source where the state stands.
 
     Args:
-        **kwargs: as :class:`~airflow_dataflow_provider.operators.base.DataflowOperator`.
+        **kwargs: as :class:`~airflow_dataflow_provider.operators.finite.FiniteRunOperator`.
     """
 
     mode: ClassVar[str] = "micro-batch"

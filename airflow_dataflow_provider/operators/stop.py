@@ -12,9 +12,9 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_dataflow_provider.hooks.reference import PipelineReference
 from airflow_dataflow_provider.model.errors import DefinitionError
-from airflow_dataflow_provider.operators.base import LIVE
 from airflow_dataflow_provider.operators.failures import as_task_failure
 from airflow_dataflow_provider.operators.templating import is_literal
+from airflow_dataflow_provider.operators.waiting import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,7 @@ class DataflowStopOperator(BaseOperator):
         self.pipeline = pipeline
         self.state = state
         self.drain = drain
-        self.timeout = timeout.total_seconds() if isinstance(timeout, dt.timedelta) else float(timeout)
+        self.timeout = seconds(timeout)
         self.dataflow_conn_id = dataflow_conn_id
         self.poll_interval = poll_interval
 
@@ -94,7 +94,7 @@ class DataflowStopOperator(BaseOperator):
             url = self.state or self.hook.state_url(str(self.pipeline))
             deadline = time.monotonic() + self.timeout
             status = self._once_claimed(url, deadline)
-            if status is not None and status.state in LIVE:
+            if status is not None and status.live:
                 self.hook.request_stop(url, drain=self.drain)
                 status = self._wait(url, status, deadline)
             elif not self._fence(url, status):
@@ -109,7 +109,7 @@ class DataflowStopOperator(BaseOperator):
             # Asked before the status: the announcement of a driver is withdrawn after its claim.
             starting = self.hook.starting(url)
             status = self.hook.status(url)
-            if (status is not None and status.state in LIVE) or not starting:
+            if (status is not None and status.live) or not starting:
                 return status
             if time.monotonic() > deadline:
                 raise AirflowException(f"run {starting[0]} is still starting after {self.timeout:g} s: stop it later")
@@ -144,7 +144,7 @@ class DataflowStopOperator(BaseOperator):
             if status.owner is None or status.owner.token != token:
                 self.log.warning("the driver has ended, and another one has started since: %s", status.owner)
                 return status
-            if status.state not in LIVE:
+            if not status.live:
                 if self.drain and status.state in ("failed", "lost"):
                     raise AirflowException(f"the driver did not drain to the end, it {status.state}: {status.detail}")
                 return (self.hook.status(url) or status) if self._fence(url, status) else status

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.exceptions import AirflowException
 
 from airflow_dataflow_provider.model.errors import StateError
-from airflow_dataflow_provider.operators.base import LIVE, DataflowOperator, module_folders, owner_run
+from airflow_dataflow_provider.operators.base import DataflowOperator, describe_owner, module_folders, owner_run
 from airflow_dataflow_provider.operators.failures import as_task_failure
 from airflow_dataflow_provider.operators.run_id import RunId
+from airflow_dataflow_provider.operators.waiting import seconds
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -30,16 +32,17 @@ class DataflowStreamOperator(DataflowOperator):
     Does not do: watch the stream afterwards. Schedule the task often enough to have a stream that died started again.
 
     Args:
-        start_timeout: seconds from the driver's start to its first epoch loop; a driver that takes longer is ended.
+        start_timeout: how long the stream may take to run, a number is seconds; a driver that takes longer is ended. A
+            run of another mode that has the state is waited for that long.
         **kwargs: as :class:`~airflow_dataflow_provider.operators.base.DataflowOperator`.
 
     Returns:
         The status of the pipeline, as JSON.
     """
 
-    def __init__(self, *, start_timeout: float = 300.0, **kwargs: Any) -> None:  # noqa: ANN401 - Airflow's own
+    def __init__(self, *, start_timeout: float | dt.timedelta = 300.0, **kwargs: Any) -> None:  # noqa: ANN401 - Airflow's own
         super().__init__(**kwargs)
-        self.start_timeout = start_timeout
+        self.start_timeout = seconds(start_timeout)
 
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Ensure that the stream runs.
@@ -61,14 +64,10 @@ class DataflowStreamOperator(DataflowOperator):
             # Asked before the status: a driver says how it stands before it ends.
             condemned, ended = run.condemned, not run.alive
             status = self.hook.status(self.state_url)
-            if condemned and (status is None or status.state not in LIVE or owner_run(status) == str(run_id)):
+            if condemned and (status is None or not status.live or owner_run(status) == str(run_id)):
                 self.log.info("the driver of an earlier attempt was told to end, and is waited for; log %s", run.log)
-            elif status and status.state in LIVE:
-                if owner_run(status) != str(run_id):
-                    self._require_this_stream(status, context)
-                if status.state == "running":
-                    self.hook.withdraw(self.state_url, str(run_id))
-                    self.log.info("the stream runs, epoch %s, run %s", status.epoch, owner_run(status))
+            elif status and status.live:
+                if self._runs(status, context, run_id):
                     return status
             elif not started:
                 # A driver that was stopped says so a little before its process ends: only then can the run start anew.
@@ -80,15 +79,24 @@ class DataflowStreamOperator(DataflowOperator):
                 self.log.warning("the stream has started, and ended well already")
                 return status
             if time.monotonic() > deadline:
-                raise self._too_slow(run if started else None)
+                raise self._too_slow(run if started else None, status)
             time.sleep(self.poll_interval)
             self._raise_if_killed()
 
-    def _require_this_stream(self, status: Status, context: Context) -> None:
+    def _runs(self, status: Status, context: Context, run_id: RunId) -> bool:
+        """Whether the driver that has the state is the stream, and says that it runs."""
         if status.mode != "streaming":
-            raise AirflowException(
-                f"{self.state_url} is owned by the {status.owner.describe() if status.owner else '?'}"
-            )
+            self.log.info("waiting for the state: it is owned by %s", describe_owner(status))
+            return False
+        if owner_run(status) != str(run_id):
+            self._require_this_stream(status, context)
+        if status.state != "running":
+            return False
+        self.hook.withdraw(self.state_url, str(run_id))
+        self.log.info("the stream runs, epoch %s, run %s", status.epoch, owner_run(status))
+        return True
+
+    def _require_this_stream(self, status: Status, context: Context) -> None:
         wanted = self.hook.fingerprint(self.pipeline, module_folders(context))
         if wanted is None:
             self.log.info("the driver runs on the cluster: its definition is not compared with the pipeline's")
@@ -100,7 +108,11 @@ class DataflowStreamOperator(DataflowOperator):
                 code="STATE_DEFINITION_CHANGED",
             )
 
-    def _too_slow(self, run: DriverRun | None) -> AirflowException:
+    def _too_slow(self, run: DriverRun | None, status: Status | None) -> AirflowException:
+        if status and status.live and status.mode != "streaming":
+            return AirflowException(
+                f"{self.state_url} is still owned by {describe_owner(status)} after {self.start_timeout:g} s"
+            )
         if run is None:
             return AirflowException(f"the stream on {self.state_url} is still starting after {self.start_timeout:g} s")
         run.end()

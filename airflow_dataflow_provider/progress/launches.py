@@ -13,6 +13,7 @@ from typing import Final
 from airflow_dataflow_provider.model.time import Micros, duration, from_iso, iso
 from airflow_dataflow_provider.progress.documents import load_document
 from airflow_dataflow_provider.progress.store import Json, Store
+from airflow_dataflow_provider.progress.wall import wall_clock
 
 PATIENCE: Final[Micros] = duration("10m")
 """How long an announcement counts, should whoever made it die before withdrawing it."""
@@ -58,6 +59,11 @@ def announced(store: Store, now: Micros) -> list[Launch]:
     """The drivers that are about to start."""
     found = [load_document(store, f"{_FOLDER}/{name}", Launch.from_json) for name in store.list(_FOLDER)]
     return [launch for launch in found if launch is not None and now <= launch.void_after]
+
+
+def starting_on(url: str) -> list[str]:
+    """The runs whose drivers are about to start at a state URL."""
+    return [launch.run_id for launch in announced(Store.open(url), wall_clock())]
 
 
 def _path(run_id: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, iso
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve, percentile_text
 from airflow_dataflow_provider.progress import identity, signals
@@ -73,6 +74,11 @@ class Status:
     signals: tuple[str, ...] = ()
     covered: Coverage = NOTHING_COVERED
     processing_time: Micros | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether a living driver owns the pipeline."""
+        return self.state in ("starting", "running")
 
     def to_json(self) -> Json:
         """One JSON object; times are ISO 8601, or null while nothing is known, or ``"+inf"``."""
@@ -154,6 +160,16 @@ def read_status(url: str, *, now: Micros | None = None) -> Status:
         covered=NOTHING_COVERED if last is None else last.covered,
         processing_time=None if last is None else last.clock.processing_time,
     )
+
+
+def find_status(url: str) -> Status | None:
+    """The state of the pipeline at a state URL, None before its first run; otherwise as :func:`read_status`."""
+    try:
+        return read_status(url)
+    except StateError as error:
+        if error.code == "STATE_ABSENT":
+            return None
+        raise
 
 
 def _state(owner: OwnerInfo | None, last: EpochRecord | None, now: Micros) -> PipelineState:

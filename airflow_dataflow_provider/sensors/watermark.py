@@ -6,8 +6,8 @@ import datetime as dt
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseSensorOperator, PokeReturnValue, conf
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk import BaseSensorOperator, PokeReturnValue
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from airflow_dataflow_provider.hooks.reference import PipelineReference
 from airflow_dataflow_provider.model.errors import DefinitionError
@@ -15,6 +15,7 @@ from airflow_dataflow_provider.model.time import iso, to_micros
 from airflow_dataflow_provider.model.watermarks import percentile as check_percentile
 from airflow_dataflow_provider.operators.failures import as_task_failure
 from airflow_dataflow_provider.operators.templating import is_literal
+from airflow_dataflow_provider.operators.waiting import deferrable_by_default, seconds
 from airflow_dataflow_provider.triggers.question import WatermarkQuestion
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ class WatermarkSensor(BaseSensorOperator):
     ``target`` is reached once the windows that end at ``target`` are computed, and with ``start`` all that end after
     ``start`` too. So the gate of a day whose run failed stays closed when the run of a later day succeeds.
 
-    Three answers: *reached* (the task succeeds), *not yet* (it waits), and *never* (it fails at once and for good, with
-    the reason): the stream has ended, or its estimator cannot claim the percentile. For a scheduled pipeline between
+    Three answers: *reached* (the task succeeds), *not yet* (it waits), and *never* (it fails, with the reason): the
+    stream has ended, or its estimator cannot claim the percentile. Retries are spared where they are of no use: after a
+    stream that failed or was lost they are not, for it may be back by then. For a scheduled pipeline between
     two runs the answer is *not yet*: its schedule goes on.
 
     Args:
@@ -42,8 +44,9 @@ class WatermarkSensor(BaseSensorOperator):
         state: the URL of the state. Both templated.
         percentile: which watermark; 100 is the ordinary one. Templated.
         dataflow_conn_id: the connection of type ``dataflow``.
-        deferrable: wait in the triggerer; by default what the option ``deferrable`` of the section ``dataflow`` says,
-            else True.
+        grace: how long a stream may be without a driver before the answer is *never*; a number is seconds. A task that
+            ensures the stream brings back one that failed, was lost, or is being replaced.
+        deferrable: wait in the triggerer; by default what ``[operators] default_deferrable`` says.
         poke_interval: seconds between two looks.
         **kwargs: as ``BaseSensorOperator``, for example ``timeout``.
 
@@ -66,6 +69,7 @@ class WatermarkSensor(BaseSensorOperator):
         state: str | None = None,
         percentile: float | str = 100,
         dataflow_conn_id: str = "dataflow_default",
+        grace: float | dt.timedelta = 300.0,
         deferrable: bool | None = None,
         poke_interval: float | dt.timedelta = 30.0,
         **kwargs: Any,  # noqa: ANN401 - Airflow's own
@@ -89,7 +93,8 @@ class WatermarkSensor(BaseSensorOperator):
         self.state = state
         self.percentile = percentile
         self.dataflow_conn_id = dataflow_conn_id
-        self.deferrable = conf.getboolean("dataflow", "deferrable", fallback=True) if deferrable is None else deferrable
+        self.grace = seconds(grace)
+        self.deferrable = deferrable_by_default() if deferrable is None else deferrable
 
     @cached_property
     def question(self) -> WatermarkQuestion:
@@ -100,19 +105,20 @@ class WatermarkSensor(BaseSensorOperator):
             from airflow_dataflow_provider.hooks.dataflow import DataflowHook
 
             state = DataflowHook(self.dataflow_conn_id).state_url(str(self.pipeline))
-        return WatermarkQuestion.read(state, self.percentile, self.target, self.start)
+        return WatermarkQuestion.read(state, self.percentile, self.target, self.start, grace=self.grace)
 
     def poke(self, context: Context) -> PokeReturnValue:  # noqa: ARG002 - Airflow's signature
         """Ask once.
 
         Raises:
-            AirflowFailException: the answer is *never*, or the question means nothing.
+            AirflowFailException: the answer is *never* and lasts, or the question means nothing.
+            AirflowException: the answer is *never*, and a retry may get another.
         """
         with as_task_failure():
             answer, facts = self.question.ask()
         self.log.info("%s", answer.because)
         if answer.never:
-            raise AirflowFailException(answer.because)
+            raise self._failure(facts)
         return PokeReturnValue(answer.reached, facts if answer.reached else None)
 
     def execute(self, context: Context) -> Any:  # noqa: ANN401, RET503 - Airflow's signature; defer() does not return
@@ -121,7 +127,7 @@ class WatermarkSensor(BaseSensorOperator):
             return super().execute(context)
         try:
             first = self.poke(context)
-        except AirflowFailException as error:
+        except AirflowException as error:
             if self.soft_fail or self.never_fail:
                 raise AirflowSkipException(str(error)) from error
             raise
@@ -136,6 +142,7 @@ class WatermarkSensor(BaseSensorOperator):
                 percentile=self.question.percentile,
                 target=iso(self.question.target),
                 start=None if self.question.start is None else iso(self.question.start),
+                grace=self.grace,
                 poke_interval=self.poke_interval,
             ),
             method_name="execute_complete",
@@ -146,9 +153,15 @@ class WatermarkSensor(BaseSensorOperator):
         """Take the triggerer's answer.
 
         Raises:
-            AirflowFailException: the answer is *never*.
+            AirflowFailException: the answer is *never*, and lasts.
+            AirflowException: the answer is *never*, and a retry may get another.
         """
         self.log.info("%s", event["because"])
-        if event["answer"] != "reached":
-            raise AirflowFailException(event["because"])
-        return event
+        if event["answer"] == "reached":
+            return event
+        raise self._failure(event)
+
+    def _failure(self, facts: dict[str, Any]) -> AirflowException:
+        """The failure for an answer that is *never*: final where a retry would hear the same, or is not wanted."""
+        final = facts.get("lasting", True) or self.soft_fail or self.never_fail
+        return (AirflowFailException if final else AirflowException)(facts["because"])

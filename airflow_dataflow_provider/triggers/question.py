@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.time import Micros, iso, to_micros
 from airflow_dataflow_provider.model.watermarks import percentile as check_percentile
 
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     import datetime as dt
 
     from airflow_dataflow_provider.progress.answer import Answer
+    from airflow_dataflow_provider.progress.status import Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,17 @@ class WatermarkQuestion:
     percentile: float
     target: Micros
     start: Micros | None = None
+    grace: Micros = 0
 
     @classmethod
     def read(
-        cls, state: str, percentile: float | str, target: str | dt.datetime, start: str | dt.datetime | None = None
+        cls,
+        state: str,
+        percentile: float | str,
+        target: str | dt.datetime,
+        start: str | dt.datetime | None = None,
+        *,
+        grace: float = 0.0,
     ) -> WatermarkQuestion:
         """Read what a user wrote.
 
@@ -34,7 +41,7 @@ class WatermarkQuestion:
             DefinitionError: ``DEFINITION_PERCENTILE``, ``TIME_NAIVE``, ``TIME_UNPARSABLE``.
         """
         since = None if start is None else to_micros(start, what="start")
-        return cls(state, check_percentile(percentile), to_micros(target, what="target"), since)
+        return cls(state, check_percentile(percentile), to_micros(target, what="target"), since, int(grace * 1_000_000))
 
     def ask(self) -> tuple[Answer, dict[str, Any]]:
         """Read the pipeline's progress once.
@@ -46,19 +53,27 @@ class WatermarkQuestion:
             StateError: the state is there, and cannot be read.
         """
         # fsspec and the file system behind it: not while a DAG is parsed.
-        from airflow_dataflow_provider.progress.answer import ask_watermark
-        from airflow_dataflow_provider.progress.status import read_status
+        from airflow_dataflow_provider.progress.status import find_status
 
-        try:
-            status = read_status(self.state)
-        except StateError as error:
-            if error.code != "STATE_ABSENT":
-                raise
-            status = None
-        answer = ask_watermark(status, percentile=self.percentile, target=self.target, start=self.start)
+        return self.answered_by(find_status(self.state))
+
+    def answered_by(self, status: Status | None) -> tuple[Answer, dict[str, Any]]:
+        """The answer that a pipeline's status gives (None if it has no state yet), and what is known with it."""
+        from airflow_dataflow_provider.progress.answer import ask_watermark
+        from airflow_dataflow_provider.progress.wall import wall_clock
+
+        answer = ask_watermark(
+            status,
+            percentile=self.percentile,
+            target=self.target,
+            start=self.start,
+            now=wall_clock(),
+            grace=self.grace,
+        )
         facts = {
             "answer": str(answer.verdict),
             "because": answer.because,
+            "lasting": answer.lasting,
             "percentile": self.percentile,
             "target": iso(self.target),
             "start": None if self.start is None else iso(self.start),

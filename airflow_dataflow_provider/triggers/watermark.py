@@ -9,6 +9,7 @@ from typing import Any
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_dataflow_provider.model.errors import DataflowError
+from airflow_dataflow_provider.triggers.look import look
 from airflow_dataflow_provider.triggers.question import WatermarkQuestion
 
 PATIENCE = 10
@@ -25,33 +26,43 @@ class WatermarkTrigger(BaseTrigger):
         percentile: which watermark.
         target: the time to be reached, ISO 8601 with an offset.
         start: as of the sensor, ISO 8601 with an offset.
+        grace: how long a stream may be without a driver, in seconds.
         poke_interval: seconds between two looks.
     """
 
     def __init__(
-        self, *, state: str, percentile: float, target: str, start: str | None = None, poke_interval: float = 60.0
+        self,
+        *,
+        state: str,
+        percentile: float,
+        target: str,
+        start: str | None = None,
+        grace: float = 0.0,
+        poke_interval: float = 60.0,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.state = state
         self.percentile = percentile
         self.target = target
         self.start = start
+        self.grace = grace
         self.poke_interval = poke_interval
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The trigger as Airflow stores it."""
-        fields = ("state", "percentile", "target", "start", "poke_interval")
+        fields = ("state", "percentile", "target", "start", "grace", "poke_interval")
         return f"{type(self).__module__}.{type(self).__name__}", {name: getattr(self, name) for name in fields}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Yield one event, when there is an answer that stays."""
-        question = WatermarkQuestion.read(self.state, self.percentile, self.target, self.start)
+        question = WatermarkQuestion.read(self.state, self.percentile, self.target, self.start, grace=self.grace)
         failures, said = 0, ""
         while True:
             try:
-                answer, facts = await asyncio.to_thread(question.ask)
+                # Shared with all that wait for this state; no older than half the time between two looks.
+                answer, facts = question.answered_by(await look(self.state, max_age=self.poke_interval / 2))
             except DataflowError as error:
-                facts = {"answer": "never", "because": str(error), "state_url": self.state}
+                facts = {"answer": "never", "because": str(error), "lasting": True, "state_url": self.state}
                 yield TriggerEvent(facts)  # type: ignore[no-untyped-call]
                 return
             except Exception as error:

@@ -142,22 +142,6 @@ def test_a_failure_that_may_pass_is_left_to_the_retries(standin: Standin, contex
     assert len(standin.starts) == 2
 
 
-def test_a_second_driver_is_refused_and_the_task_says_who_has_the_state(
-    standin: Standin, context: Context, driver_of: Callable[[Context], DriverRun]
-) -> None:
-    standin.behave("wait")
-    first, outcome = in_background(micro_batch(), dict(context))
-    holder = str(RunId.of(context))
-    until(lambda: standin.starts and "driving" in driver_of(context).log.read_text())
-    other = cleared(context)
-    other["ti"].run_id = "manual__2"
-    with pytest.raises(AirflowException, match=r"(?s)exit status 4.*\[OWNER_HELD\].*" + holder):
-        micro_batch().execute(other)
-    standin.behave("finish")
-    first.join()
-    assert outcome[0]["state"] == "stopped"
-
-
 def test_a_retry_finds_the_driver_of_the_attempt_whose_worker_died(standin: Standin, context: Context) -> None:
     standin.behave("wait")
     die_while_running(standin, context)

@@ -77,6 +77,5 @@ def test_the_options_have_the_defaults_that_the_code_falls_back_to(monkeypatch: 
 
     options = get_provider_info()["config"]["dataflow"]["options"]
     assert float(options["stop_grace"]["default"]) == dataflow.stop_grace()
-    assert options["deferrable"]["default"] == str(conf.getboolean("dataflow", "deferrable", fallback=True))
     logs = Path(conf.get("logging", "base_log_folder"))
     assert DataflowHook().run("id").folder == logs / "dataflow" / "id"

@@ -172,16 +172,21 @@ def test_a_pipeline_that_cannot_be_loaded_is_an_error_in_pythons_words(
         stream().execute(context)
 
 
-def test_a_run_of_another_mode_on_the_state_is_an_error(waiting: Standin, context: Context, state: str) -> None:
+def test_a_stream_waits_for_a_run_of_another_mode_on_the_state_and_for_so_long_only(
+    waiting: Standin, context: Context, state: str
+) -> None:
     waiting.behave("wait")
     micro = DataflowMicroBatchOperator(task_id="micro", pipeline="flights:departures", poll_interval=0.02)
     thread, _ = in_background(micro, dict(context))
     until(lambda: state_of(state) == "running")
     context["ti"].task_id = "stream"
-    with pytest.raises(AirflowException, match="micro-batch run"):
-        stream().execute(context)
+    with pytest.raises(AirflowException, match=r"still owned by the micro-batch run .* after 0 s"):
+        stream(start_timeout=0).execute(context)
+    ensured, status = in_background(stream(), context)
     waiting.behave("finish")
     thread.join()
+    ensured.join()
+    assert status[0]["mode"] == "streaming"
 
 
 def test_a_driver_that_dies_at_the_start_fails_the_task_with_its_words(standin: Standin, context: Context) -> None:

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException, AirflowSensorTimeout, AirflowSkipException, TaskDeferred
+from airflow.sdk.exceptions import (
+    AirflowException,
+    AirflowFailException,
+    AirflowSensorTimeout,
+    AirflowSkipException,
+    TaskDeferred,
+)
 
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.errors import DefinitionError
@@ -17,10 +23,11 @@ from airflow_dataflow_provider.progress import identity
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.owner import Ownership
 from airflow_dataflow_provider.progress.records import EpochPlan, EpochRecord, RowCounts
+from airflow_dataflow_provider.progress.status import find_status
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 from airflow_dataflow_provider.sensors.watermark import WatermarkSensor
-from airflow_dataflow_provider.triggers.question import WatermarkQuestion
+from airflow_dataflow_provider.triggers import look
 from airflow_dataflow_provider.triggers.watermark import PATIENCE, WatermarkTrigger
 
 EARLY, TARGET, LATE = "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z", "2026-01-01T02:00:00Z"
@@ -83,7 +90,15 @@ def url(tmp_path: Path) -> str:
 
 
 def sensor(url: str, **options: Any) -> WatermarkSensor:
-    given = {"state": url, "percentile": 97, "target": TARGET, "poke_interval": 0.01, "timeout": 30}
+    given = {
+        "state": url,
+        "percentile": 97,
+        "target": TARGET,
+        "poke_interval": 0.01,
+        "timeout": 30,
+        "deferrable": True,
+        "grace": 0,
+    }
     return WatermarkSensor(task_id="complete", **given | options)
 
 
@@ -92,6 +107,7 @@ def test_a_watermark_that_is_there_is_returned_at_once(url: str) -> None:
     assert sensor(url).execute({}) == {
         "answer": "reached",
         "because": f"W_97 of 'departures' is {LATE}, at or past {TARGET}",
+        "lasting": True,
         "watermark": LATE,
         "epoch": 0,
         "percentile": 97.0,
@@ -143,19 +159,21 @@ def test_the_sensor_waits_in_its_own_process_where_it_is_told_to(url: str) -> No
 def test_the_ordinary_watermark_is_asked_for_unless_said_otherwise(url: str) -> None:
     Job(url).publish(w97=LATE, w100=EARLY)
     with pytest.raises(TaskDeferred):
-        WatermarkSensor(task_id="complete", state=url, target=TARGET).execute({})
+        WatermarkSensor(task_id="complete", state=url, target=TARGET, deferrable=True).execute({})
 
 
 @pytest.mark.parametrize("deferrable", [True, False])
 @pytest.mark.parametrize(("state", "reason"), [("stopped", "was stopped"), ("failed", "disk full")])
-def test_a_stream_that_has_ended_can_never_reach_it_and_no_retry_is_wasted(
+def test_a_stream_that_has_ended_can_never_reach_it_and_retries_are_spared_where_they_are_of_no_use(
     url: str, state: str, reason: str, deferrable: bool
 ) -> None:
     job = Job(url)
     job.publish(w97=EARLY, w100=EARLY)
     job.end(state, "disk full" if state == "failed" else "")
-    with pytest.raises(AirflowFailException, match=reason):
+    with pytest.raises(AirflowException, match=reason) as caught:
         sensor(url, deferrable=deferrable).execute({})
+    # One that failed may be back when the task is tried again; one that was stopped will not be.
+    assert isinstance(caught.value, AirflowFailException) is (state == "stopped")
 
 
 def test_a_percentile_that_cannot_be_claimed_can_never_be_reached(url: str) -> None:
@@ -176,8 +194,47 @@ def test_a_stream_that_ends_while_it_is_waited_for_ends_the_wait(url: str) -> No
         return await waiting
 
     event = asyncio.run(wait())
-    with pytest.raises(AirflowFailException, match="disk full"):
+    with pytest.raises(AirflowException, match="disk full"):
         sensor(url).execute_complete({}, event.payload)
+
+
+@pytest.mark.parametrize("state", ["failed", "stopped", "lost"])
+def test_a_stream_that_is_brought_back_within_the_grace_ends_no_wait(url: str, state: str) -> None:
+    job = Job(url)
+    job.publish(w97=EARLY, w100=EARLY)
+    if state == "lost":
+        job.ownership.touch(wall_clock() - 61_000_000)
+    else:
+        job.end(state)
+    with pytest.raises(TaskDeferred) as deferred:
+        sensor(url, grace=dt.timedelta(hours=1)).execute({})
+    trigger = WatermarkTrigger(**deferred.value.trigger.serialize()[1])
+
+    async def wait() -> Any:
+        waiting = asyncio.ensure_future(anext(trigger.run()))
+        await asyncio.sleep(0)
+        Job(url).publish(w97=TARGET, w100=EARLY)
+        return await waiting
+
+    assert asyncio.run(wait()).payload["answer"] == "reached"
+
+
+def test_all_that_wait_for_one_state_share_a_look_at_it(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job(url)
+    job.publish(w97=EARLY, w100=EARLY)
+    looks: list[str] = []
+    monkeypatch.setattr(look, "_read", lambda state: (looks.append(state), find_status(state))[1])
+
+    async def wait() -> list[Any]:
+        trigger = WatermarkTrigger(state=url, percentile=97, target=TARGET, poke_interval=600)
+        waiting = [asyncio.ensure_future(anext(trigger.run())) for _ in range(200)]
+        await asyncio.wait(waiting, timeout=0.2)
+        for one in waiting:
+            one.cancel()
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    assert {type(outcome) for outcome in asyncio.run(wait())} == {asyncio.CancelledError}
+    assert looks == [url]
 
 
 @pytest.mark.parametrize("state", ["stopped", "failed"])
@@ -218,15 +275,15 @@ def test_a_file_system_that_is_away_is_borne_for_a_while(
     url: str, monkeypatch: pytest.MonkeyPatch, failures: int
 ) -> None:
     Job(url).publish(w97=LATE, w100=LATE)
-    asked, ask = [], WatermarkQuestion.ask
+    asked = []
 
-    def ask_or_fail(question: WatermarkQuestion) -> Any:
-        asked.append(question)
+    def read_or_fail(state: str) -> Any:
+        asked.append(state)
         if len(asked) <= failures:
             raise ConnectionError("the file system is away")
-        return ask(question)
+        return find_status(state)
 
-    monkeypatch.setattr(WatermarkQuestion, "ask", ask_or_fail)
+    monkeypatch.setattr(look, "_read", read_or_fail)
     answer = anext(WatermarkTrigger(state=url, percentile=97, target=TARGET, poke_interval=0).run())
     if failures < PATIENCE:
         assert asyncio.run(answer).payload["answer"] == "reached"
@@ -283,7 +340,7 @@ def test_the_state_of_a_pipeline_is_found_under_the_connections_root(
 
 
 def test_where_sensors_wait_by_default_is_an_option(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sensor(url).deferrable
-    monkeypatch.setenv("AIRFLOW__DATAFLOW__DEFERRABLE", "False")
-    assert not sensor(url).deferrable
-    assert sensor(url, deferrable=True).deferrable
+    assert not sensor(url, deferrable=None).deferrable
+    monkeypatch.setenv("AIRFLOW__OPERATORS__DEFAULT_DEFERRABLE", "True")
+    assert sensor(url, deferrable=None).deferrable
+    assert not sensor(url, deferrable=False).deferrable

@@ -11,6 +11,7 @@ from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkC
 from airflow_dataflow_provider.progress.answer import NEVER, NOT_YET, REACHED, Answer, Verdict, ask_watermark
 from airflow_dataflow_provider.progress.coverage import Coverage
 from airflow_dataflow_provider.progress.left_out import LeftOut
+from airflow_dataflow_provider.progress.owner import OwnerInfo
 from airflow_dataflow_provider.progress.records import RowCounts
 from airflow_dataflow_provider.progress.status import Status
 from tests.progress.samples import NOON, SECOND
@@ -69,6 +70,22 @@ def test_a_stream_that_has_ended_will_never_reach_it_and_the_answer_says_how_it_
     assert answer.never
     for fact in (said, "'departures'", "out of memory", "W_97 is 2013-01-01T12:00:00Z", "Start the stream again"):
         assert fact in answer.because
+
+
+@pytest.mark.parametrize(("state", "lasting"), [("stopped", True), ("failed", False), ("lost", False)])
+def test_a_stream_that_has_ended_may_be_started_again_for_a_while(state: str, lasting: bool) -> None:
+    owner = OwnerInfo(1, "c", "h", 1, None, None, "streaming", "run", NOON, SECOND, heartbeat_at=NOON)
+    status = _status(state=state, owner=owner)
+
+    def ask(now: int | None) -> Answer:
+        return ask_watermark(status, percentile=97, target=NOON + 1, now=now, grace=60 * SECOND)
+
+    patient = ask(NOON + 60 * SECOND - 1)
+    assert patient.verdict is NOT_YET
+    assert "may be started again" in patient.because
+    for never in (ask(NOON + 60 * SECOND), ask(None)):
+        assert never.never
+        assert never.lasting is lasting
 
 
 @pytest.mark.parametrize("state", ["starting", "running", "never_ran"])
