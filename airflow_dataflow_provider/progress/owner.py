@@ -152,7 +152,7 @@ class OwnerInfo:
 
 def present_owner(store: Store) -> OwnerInfo | None:
     """The newest claim, with what its driver last said; None if the pipeline was never claimed."""
-    newest = next(_files(store).newest_first(_CLAIM), None)
+    newest = next(claim_files(store).newest_first(_CLAIM), None)
     return None if newest is None else _read(store, newest[0])
 
 
@@ -213,7 +213,7 @@ class Ownership:
             heartbeat_timeout=heartbeat_timeout,
             heartbeat_at=now,
         )
-        standing = store.put_if_absent(_files(store).path(info.token, _CLAIM), info.claim_to_json())
+        standing = store.put_if_absent(claim_files(store).path(info.token, _CLAIM), info.claim_to_json())
         if standing["claim_id"] != info.claim_id:
             raise _held(store, OwnerInfo.from_json(standing))
         ownership = cls(store, info)
@@ -263,7 +263,7 @@ class Ownership:
         Raises:
             OwnershipError: ``OWNER_FENCED``, naming the driver that did.
         """
-        if not self._store.exists(_files(self._store).path(self.token + 1, _CLAIM)):
+        if not self._store.exists(claim_files(self._store).path(self.token + 1, _CLAIM)):
             return
         newer = present_owner(self._store)
         raise OwnershipError(
@@ -284,7 +284,7 @@ class Ownership:
 
     def _write(self, info: OwnerInfo) -> None:
         if self._info.state in {"starting", "running"}:
-            self._store.write_json(_files(self._store).path(info.token, _BEAT), info.beat_to_json())
+            self._store.write_json(claim_files(self._store).path(info.token, _BEAT), info.beat_to_json())
             self._info = info
 
 
@@ -371,12 +371,13 @@ _CLAIM: Final = "json"
 _BEAT: Final = "beat.json"
 
 
-def _files(store: Store) -> NumberedFiles:
+def claim_files(store: Store) -> NumberedFiles:
+    """The claims, by their tokens."""
     return NumberedFiles(store, "owners", digits=8)
 
 
 def _read(store: Store, token: int) -> OwnerInfo | None:
-    files = _files(store)
+    files = claim_files(store)
 
     def with_beat(claim: Json) -> OwnerInfo:
         return OwnerInfo.from_json({**claim, **(load_document(store, files.path(token, _BEAT), dict) or {})})

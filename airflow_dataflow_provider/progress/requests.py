@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from airflow_dataflow_provider.model.errors import OwnershipError, StateError, SubmissionError
-from airflow_dataflow_provider.model.time import Micros, from_iso, iso, to_datetime
+from airflow_dataflow_provider.model.time import Micros, duration, from_iso, iso, to_datetime
 from airflow_dataflow_provider.progress import identity
 from airflow_dataflow_provider.progress.documents import load_document
 from airflow_dataflow_provider.progress.owner import present_owner
@@ -19,6 +19,9 @@ RequestKind = Literal["stop", "drain", "signal"]
 """End after the present epoch and keep the state; fire every open window and end; raise a named signal."""
 
 _FOLDER: Final = "requests"
+_DONE: Final = ".done.json"
+_KEPT_FOR: Final[Micros] = duration("7d")
+"""How long a request that was taken, or that nobody can take, can still be looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +130,8 @@ def pending(store: Store, *, token: int | None = None) -> list[Request]:
         token: the claim that asks; by default the newest. What is addressed to another is left out.
     """
     names = store.list(_FOLDER)
-    done = {name.removesuffix(".done.json") for name in names if name.endswith(".done.json")}
-    ids = [name.removesuffix(".json") for name in names if not name.endswith(".done.json")]
+    done = {name.removesuffix(_DONE) for name in names if name.endswith(_DONE)}
+    ids = [name.removesuffix(".json") for name in names if not name.endswith(_DONE)]
     found = [
         load_document(store, f"{_FOLDER}/{request}.json", Request.from_json) for request in ids if request not in done
     ]
@@ -155,7 +158,7 @@ def acknowledge(store: Store, request: Request, now: Micros, by_token: int) -> N
             todo="take only what requests.pending gives for the driver's own token",
             code="OWNER_FENCED",
         )
-    store.put_if_absent(f"{_FOLDER}/{request.id}.done.json", {"id": request.id, "at": iso(now), "token": by_token})
+    store.put_if_absent(f"{_FOLDER}/{request.id}{_DONE}", {"id": request.id, "at": iso(now), "token": by_token})
 
 
 def remove(store: Store, request_ids: Iterable[str]) -> None:
@@ -168,6 +171,31 @@ def remove(store: Store, request_ids: Iterable[str]) -> None:
         store.delete(path)
     if gone:
         store.sync(_FOLDER)  # one that comes back after a power cut would be heard twice
+
+
+def sweep(store: Store, token: int, now: Micros) -> None:
+    """Remove requests that are a week old and that no driver will take any more.
+
+    Args:
+        store: the pipeline's state.
+        token: the newest claim. Whoever an older one belongs to has gone, and takes nothing.
+        now: processing time.
+    """
+    names = store.list(_FOLDER)
+    done = {name.removesuffix(_DONE) for name in names if name.endswith(_DONE)}
+    gone = []
+    for name in names:
+        if name.endswith(_DONE) or not name.endswith(".json"):
+            continue
+        request = load_document(store, f"{_FOLDER}/{name}", Request.from_json)
+        if request is None or now - request.requested_at < _KEPT_FOR:
+            continue
+        if request.id in done or (request.addressed_to is not None and request.addressed_to < token):
+            gone.append(request.id)
+    remove(store, gone)  # before the answers: a request without one would be heard again
+    alone = done - {name.removesuffix(".json") for name in names}
+    for answered in alone.union(done.intersection(gone)):
+        store.delete(f"{_FOLDER}/{answered}{_DONE}")
 
 
 def _put(store: Store, request: Request) -> Request:

@@ -2,7 +2,7 @@
 
 *Expired* elements came after their window had expired, *rejected* rows cannot be read as elements. Of the files in
 ``expired/`` and ``rejected/`` only those count that a committed epoch names: others were left by tasks that died or ran
-twice, and would double rows.
+twice, and would double rows. Rows that a retention has removed are not there any more.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.requests import require_pipeline
+from airflow_dataflow_provider.progress.set_aside import EXPIRED_FOLDER, NAMED, REJECTED_FOLDER, kept_from
 from airflow_dataflow_provider.progress.store import Store
 
 if TYPE_CHECKING:
@@ -43,8 +44,6 @@ class SideOutputs:
         """
         import polars as pl
 
-        from airflow_dataflow_provider.spark.map_side import EXPIRED_FOLDER
-
         moments = ("_event_time", "_arrival_time", "_window_start", "_window_end", "_watermark")
         told = {
             **dict.fromkeys(moments, pl.Datetime("us", "UTC")),
@@ -52,7 +51,7 @@ class SideOutputs:
             "_is_retraction": pl.Boolean(),
             "_reason": pl.String(),
         }
-        return self._read(EXPIRED_FOLDER, "expired_files", since, told)
+        return self._read(EXPIRED_FOLDER, since, told)
 
     def rejected(self, since: int = 0) -> pl.DataFrame:
         """Rows that cannot be read as elements, from an epoch on.
@@ -64,20 +63,23 @@ class SideOutputs:
         """
         import polars as pl
 
-        from airflow_dataflow_provider.spark.map_side import REJECTED_FOLDER
+        return self._read(REJECTED_FOLDER, since, {"_file": pl.String(), "_reason": pl.String()})
 
-        return self._read(REJECTED_FOLDER, "rejected_files", since, {"_file": pl.String(), "_reason": pl.String()})
-
-    def _read(self, folder: str, named: str, since: int, told: dict[str, pl.DataType]) -> pl.DataFrame:
+    def _read(self, folder: str, since: int, told: dict[str, pl.DataType]) -> pl.DataFrame:
         import polars as pl
 
         from airflow_dataflow_provider.spark.frames import read_parquet
 
         frames = [pl.DataFrame(schema={**told, "_epoch": pl.Int64()})]
-        for record in self._log.records(since):
+        for record in self._log.records(max(since, kept_from(self._store, folder))):
             prepared = self._log.prepared(record.epoch)
-            for name in prepared.details[named] if prepared is not None else ():
-                rows = read_parquet(self._store, f"{folder}/{name}")
+            for name in prepared.details.get(NAMED[folder], ()) if prepared is not None else ():
+                try:
+                    rows = read_parquet(self._store, f"{folder}/{name}")
+                except FileNotFoundError:
+                    if record.epoch < kept_from(self._store, folder):
+                        continue  # a driver has just removed it
+                    raise
                 frames.append(rows.with_columns(_epoch=pl.lit(record.epoch, dtype=pl.Int64)))
         # Files of one source may differ in what they have beside the columns that the pipeline reads.
         found = pl.concat(frames, how="diagonal_relaxed")
