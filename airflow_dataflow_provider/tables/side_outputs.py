@@ -13,6 +13,7 @@ from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.requests import require_pipeline
 from airflow_dataflow_provider.progress.set_aside import EXPIRED_FOLDER, NAMED, REJECTED_FOLDER, kept_from
 from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.tables.one_table import one_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,7 +60,9 @@ class SideOutputs:
         A batch over an interval reads every file, and sets the same rows aside again: tell them apart by ``_epoch``.
 
         Returns:
-            The columns of the source's files, then ``_file``, ``_reason`` and ``_epoch``.
+            The columns of the source's files, then ``_file``, ``_reason`` and ``_epoch``. A column whose types do
+            not go together is text (:func:`~airflow_dataflow_provider.tables.one_table.one_table`). Rows of CSV that
+            have not as many fields as the header are in ``_text``.
         """
         import polars as pl
 
@@ -81,7 +84,7 @@ class SideOutputs:
                         continue  # a driver has just removed it
                     raise
                 frames.append(rows.with_columns(_epoch=pl.lit(record.epoch, dtype=pl.Int64)))
-        # Files of one source may differ in what they have beside the columns that the pipeline reads.
-        found = pl.concat(frames, how="diagonal_relaxed")
+        # Files of one source may differ in their columns, and in the types of these.
+        found = one_table(frames)
         last = (*told, "_epoch")
         return found.select(*(name for name in found.columns if name not in last), *last)

@@ -57,3 +57,21 @@ def test_what_an_epoch_names_counts_once_it_is_committed(store: Store) -> None:
         {"delay": "7 min", "carrier": "UA", "_file": "b", "_reason": "no number", "_epoch": 1},
     ]
     assert SideOutputs(store.url).rejected(since=1)["_file"].to_list() == ["b"]
+
+
+def test_rejected_rows_are_readable_whatever_their_files_were(store: Store) -> None:
+    log = EpochLog(store)
+    rows = [
+        pl.DataFrame({"delay": [7.5], "_file": "a", "_reason": "no time"}),
+        pl.DataFrame({"delay": [[7]], "_file": "b", "_reason": "no number"}),
+        pl.DataFrame({"delay": [{"minutes": 7}], "_text": ["x"], "_file": "c", "_reason": "no number"}),
+        pl.DataFrame({"delay": pl.Series([2**62]).cast(pl.Datetime("us")), "_file": "d", "_reason": "no number"}),
+    ]
+    for epoch, frame in enumerate(rows):
+        write_parquet(store, f"rejected/{epoch}.parquet", frame)
+        log.plan(plan(epoch))
+        log.prepare(Prepared(epoch, 1, {"rejected_files": [f"{epoch}.parquet"], "expired_files": []}))
+        log.commit(record(epoch))
+    found = SideOutputs(store.url).rejected()
+    assert found["delay"].to_list() == ["7.5", "[7]", '{"minutes": 7}', "4611686018427387904 us since 1970"]
+    assert found.columns == ["delay", "_text", "_file", "_reason", "_epoch"]
