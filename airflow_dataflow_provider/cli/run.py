@@ -194,9 +194,9 @@ class _Text:
         self._console.print(f"[bold]{self._name}[/bold] done: {self._epochs:,} epochs, {self._panes:,} panes")
         if self._left_out is not None:
             left_out = self._left_out.describe()
-            self._console.print(f"[yellow]left out: {left_out}[/yellow]; the next run without a percentile reads it")
-            for path, size in self._left_out.files[:_NAMED]:
-                self._console.print(f"  {path} ({size:,} bytes)")
+            self._console.print(f"[yellow]left out: {left_out}[/yellow]; the next run reads what is there of it")
+            for split in self._left_out.files[:_NAMED]:
+                self._console.print(f"  {split.path} ({split.size:,} bytes)")
             if len(self._left_out.files) > _NAMED:
                 self._console.print(f"  and {len(self._left_out.files) - _NAMED:,} more; status --json names them all")
 

@@ -94,7 +94,7 @@ class Source(ABC):
 
     @abstractmethod
     def identity(self) -> Source:
-        """The source without its tuning: what a checkpoint depends on, and a state follows no change of."""
+        """The source without its tuning: the part that a state follows no change of."""
 
     def columns(self) -> tuple[str, ...]:
         """The columns that the engine itself reads: the times."""

@@ -13,8 +13,9 @@ from airflow_dataflow_provider.progress.documents import load_document, parse_do
 from airflow_dataflow_provider.progress.records import bad_record
 from airflow_dataflow_provider.progress.store import Json, Store
 
-FORMAT_VERSION: Final = 1
-"""The layout of the state folder. A release reads its own and all earlier ones."""
+FORMAT_VERSION: Final = 2
+"""The layout of the state folder. A release reads its own and those of all earlier releases."""
+_FIRST_RELEASED: Final = 2
 
 _PATH: Final = "pipeline.json"
 
@@ -144,6 +145,13 @@ def _parsed(store: Store, document: Json) -> PipelineIdentity:
             f"{store.url} has format {version}, this release reads formats up to {FORMAT_VERSION}",
             why="a newer release wrote it",
             todo="upgrade airflow-dataflow-provider wherever this state is read",
+            code="STATE_FORMAT",
+        )
+    if isinstance(version, int) and version < _FIRST_RELEASED:
+        raise StateError(
+            f"{store.url} has format {version}, which was never released",
+            why="its epoch log does not say what was read",
+            todo="start anew at another state URL and backfill the past",
             code="STATE_FORMAT",
         )
     return parse_document(store, _PATH, document, PipelineIdentity.from_json)

@@ -1,19 +1,20 @@
-"""What a batch with a percentile did not wait for."""
+"""Splits that an epoch was to read and has not read: a batch did not wait for them, or they were away."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.progress.split import Split
 from airflow_dataflow_provider.progress.store import Json
-
-Split = tuple[str, int]
-"""A file and its bytes. An empty one counts as a byte, so that leaving it out shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Files that were handed out and are not read yet; the next epoch over data takes them up.
+    """Files that were planned and are not read yet; an epoch takes them up once they are there.
+
+    An empty file counts as a byte, so that leaving it out shows.
 
     Args:
         files: which.
@@ -24,7 +25,7 @@ class LeftOut:
     of: int
 
     def __post_init__(self) -> None:
-        if not self.files or min(size for _, size in self.files) < 1 or self.bytes > self.of:
+        if not self.files or min(split.size for split in self.files) < 0 or self.bytes > self.of:
             raise StateError(
                 f"{self!r} is no part of an input", why="readers rely on it", todo="report it", code="STATE_BAD_RECORD"
             )
@@ -32,7 +33,7 @@ class LeftOut:
     @property
     def bytes(self) -> int:
         """How much is left out."""
-        return sum(size for _, size in self.files)
+        return counted_bytes(self.files)
 
     @property
     def percent_read(self) -> float:
@@ -45,13 +46,18 @@ class LeftOut:
         return f"{count}, {_size(self.bytes)}, {100 - self.percent_read:.3g} % of the input"
 
     def to_json(self) -> Json:
-        """``{"files": [[PATH, BYTES], ...], "bytes": ..., "of_bytes": ...}``."""
+        """``{"files": [[PATH, BYTES, MODIFIED], ...], "bytes": ..., "of_bytes": ...}``."""
         return {"files": [list(split) for split in self.files], "bytes": self.bytes, "of_bytes": self.of}
 
     @classmethod
     def from_json(cls, document: Json) -> LeftOut:
         """Read back :meth:`to_json`."""
-        return cls(tuple((path, size) for path, size in document["files"]), document["of_bytes"])
+        return cls(tuple(Split(*split) for split in document["files"]), document["of_bytes"])
+
+
+def counted_bytes(splits: Iterable[Split]) -> int:
+    """The bytes of some splits, of an empty one one."""
+    return sum(max(1, split.size) for split in splits)
 
 
 def _size(count: int) -> str:

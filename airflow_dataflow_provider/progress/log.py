@@ -29,7 +29,6 @@ class EpochLog:
         self._store = store
         self._files = EpochDocuments(store)
         self._last: EpochRecord | None = None  # the newest commit that this log wrote or read
-        self._newest_batch: int | None = None  # the newest Spark batch that has a plan; -1 if none has; None if unknown
 
     def plan(self, plan: EpochPlan) -> EpochPlan:
         """Fix what an epoch will do, before it does anything.
@@ -44,8 +43,6 @@ class EpochLog:
         self._refuse_gap(plan.epoch, "planned")
         standing = self._files.put(plan.epoch, PLAN, plan.to_json(), EpochPlan.from_json)
         _refuse_other(standing, plan, "planned")
-        if standing.spark_batch is not None:
-            self._newest_batch = max(standing.spark_batch, -1 if self._newest_batch is None else self._newest_batch)
         return standing
 
     def prepare(self, prepared: Prepared) -> Prepared:
@@ -120,25 +117,33 @@ class EpochLog:
             )
         return self.planned(opened[0]) if opened else None
 
-    def plan_for_batch(self, spark_batch: int) -> EpochPlan | None:
-        """The plan that took a Spark batch, if there is one: Spark hands a batch out again after a crash.
+    def stream_records(self, last: EpochRecord | None) -> Iterator[EpochRecord]:
+        """The commits that take part in the stream, newest first, each read when it is asked for.
 
-        Looks from the newest plan down, and no further than the Spark batch before. Batches newer than every planned
-        one, which is all of them in an undisturbed run, cost nothing.
+        Each commit names the one before it, so epochs of intervals between them cost nothing.
+
+        Args:
+            last: the newest commit of the log.
+
+        Raises:
+            StateError: ``STATE_LOG_BROKEN`` where one of them is gone.
         """
-        if self._newest_batch is not None and spark_batch > self._newest_batch:
-            return None
-        newest = -1
-        for epoch, _ in self._files.newest_first(PLAN):
-            plan = self.planned(epoch)
-            if plan is None or plan.spark_batch is None:
-                continue
-            newest = max(newest, plan.spark_batch)
-            if plan.spark_batch <= spark_batch:
-                self._newest_batch = newest
-                return plan if plan.spark_batch == spark_batch else None
-        self._newest_batch = newest
-        return None
+        epoch = None if last is None else last.stream_epoch
+        while epoch is not None:
+            record = last if last is not None and epoch == last.epoch else self._required(epoch)
+            yield record
+            epoch = self._required(epoch - 1).stream_epoch if epoch else None
+
+    def _required(self, epoch: int) -> EpochRecord:
+        record = self.record(epoch)
+        if record is None:
+            raise StateError(
+                f"the commit of epoch {epoch} is gone from {self._store.url}",
+                why="the epochs after it rest on it",
+                todo="restore the document from a backup, or start anew at another state URL",
+                code="STATE_LOG_BROKEN",
+            )
+        return record
 
     def compact(self) -> None:
         """Pack a thousand old epochs into one file, if there are so many; only between two epochs of one's own."""

@@ -17,13 +17,15 @@ from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.progress.coverage import NOTHING_COVERED, Coverage
 from airflow_dataflow_provider.progress.documents import from_optional_iso, optional_iso
 from airflow_dataflow_provider.progress.left_out import LeftOut
+from airflow_dataflow_provider.progress.split import Split
 from airflow_dataflow_provider.progress.store import Json
 
 Interval = tuple[Micros, Micros]
 """A span of event time, ``[start, end)``."""
 
-EpochKind = Literal["data", "clock", "end_of_input", "interval"]
-"""Rows of a stream; the clock alone; the end of a bounded input; one batch over an interval."""
+EpochKind = Literal["data", "clock", "end_of_input", "interval", "abandoned"]
+"""Rows of a stream; the clock alone; the end of a bounded input; one batch over an interval; a plan that was given up
+before it had a result, so that nothing came of it."""
 
 MODES: Final = ("batch", "micro-batch", "streaming")
 """The runtime modes, as the documents and the command line spell them."""
@@ -78,7 +80,6 @@ class EpochPlan:
     Args:
         epoch: the number of the epoch, consecutive within a state.
         kind: where the epoch comes from.
-        spark_batch: the Spark batch whose rows it takes, None where Spark has no part in it.
         token: the claim of the driver that planned it.
         run_id: that driver's run.
         mode: the runtime mode of the run.
@@ -87,11 +88,11 @@ class EpochPlan:
         interval: the span of an ``interval`` epoch, None for all others.
         details: whatever else the engine must find again; JSON.
         requests: the ids of the signals in its clock, which wait until it is committed.
+        splits: what a ``data`` epoch is to read; None for all others.
     """
 
     epoch: int
     kind: EpochKind
-    spark_batch: int | None
     token: int
     run_id: str
     mode: str
@@ -100,6 +101,7 @@ class EpochPlan:
     interval: Interval | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     requests: tuple[str, ...] = ()
+    splits: tuple[Split, ...] | None = None
 
     def __post_init__(self) -> None:
         _check(self.epoch, self.kind, self.mode, self.interval)
@@ -109,7 +111,6 @@ class EpochPlan:
         return {
             "epoch": self.epoch,
             "kind": self.kind,
-            "spark_batch": self.spark_batch,
             "token": self.token,
             "run_id": self.run_id,
             "mode": self.mode,
@@ -118,6 +119,7 @@ class EpochPlan:
             "interval": _interval_to_json(self.interval),
             "details": dict(self.details),
             **({"requests": list(self.requests)} if self.requests else {}),
+            **({} if self.splits is None else {"splits": self.splits}),
         }
 
     @classmethod
@@ -126,7 +128,6 @@ class EpochPlan:
         return cls(
             epoch=document["epoch"],
             kind=document["kind"],
-            spark_batch=document["spark_batch"],
             token=document["token"],
             run_id=document["run_id"],
             mode=document["mode"],
@@ -135,6 +136,7 @@ class EpochPlan:
             interval=_interval_from_json(document["interval"]),
             details=document["details"],
             requests=tuple(document.get("requests", ())),
+            splits=tuple(Split(*split) for split in document["splits"]) if "splits" in document else None,
         )
 
 
@@ -161,7 +163,7 @@ class EpochRecord:
     """What an epoch did. Its document is the commit: the epoch happened if, and only if, it exists.
 
     Args:
-        epoch, kind, mode, run_id, spark_batch, interval: as in :class:`EpochPlan`.
+        epoch, kind, mode, run_id, interval: as in :class:`EpochPlan`.
         token: the claim of the driver that committed it.
         clock: what fired the panes; at the end of input every watermark in it is ``+inf``.
         published: the estimated curve that the world is told; never goes back from one stream epoch to the next.
@@ -171,14 +173,15 @@ class EpochRecord:
         frontier: how far, in arrival time, the source was read; None where the source cannot say.
         backlog: rows (or splits) known to wait; None where the source cannot say.
         started_at, finished_at: processing time.
-        left_out: what was handed out up to this epoch and is not read yet.
+        left_out: what was planned up to this epoch and is not read yet.
         claimable: the greatest percentile that the estimator of ``published`` can claim; 0 if none.
         details: whatever else the engine must find again; JSON.
         totals, panes_total: ``rows`` and ``panes`` summed from the first epoch to this one.
         told: ``published`` of the newest epoch up to this one that is not an interval's; None if there is none.
         covered: the event times that batches up to this epoch have computed, each over an interval or over everything.
+        stream_epoch: the newest epoch up to this one that takes part in the stream; None if there is none.
 
-    The last four are running values, so that one record tells the state of the pipeline. :meth:`following` fills them.
+    The last five are running values, so that one record tells the state of the pipeline. :meth:`following` fills them.
     """
 
     epoch: int
@@ -186,7 +189,6 @@ class EpochRecord:
     mode: str
     run_id: str
     token: int
-    spark_batch: int | None
     clock: Clock
     published: WatermarkCurve
     end_of_input: bool
@@ -204,6 +206,7 @@ class EpochRecord:
     panes_total: int = 0
     told: WatermarkCurve | None = None
     covered: Coverage = NOTHING_COVERED
+    stream_epoch: int | None = None
 
     def __post_init__(self) -> None:
         _check(self.epoch, self.kind, self.mode, self.interval)
@@ -211,6 +214,11 @@ class EpochRecord:
             raise bad_record(f"epoch {self.epoch}: a count is negative")
         if not 0 <= self.claimable <= 100:
             raise bad_record(f"epoch {self.epoch}: claimable={self.claimable!r} is no percentile")
+
+    @property
+    def takes_part(self) -> bool:
+        """Whether the epoch is one of the stream's: later epochs go on from what it left."""
+        return self.kind not in {"interval", "abandoned"}
 
     def following(self, previous: EpochRecord | None) -> EpochRecord:
         """This record with its running values, given the record of the epoch before it (None for the first).
@@ -220,12 +228,13 @@ class EpochRecord:
         told = None if previous is None else previous.told
         left_out = self.left_out
         published, covered = self.published, NOTHING_COVERED if previous is None else previous.covered
-        if self.interval is None:
+        if self.takes_part:
             told = published = published if told is None else published.raised_to(told)
         else:
             left_out = None if previous is None else previous.left_out
         if (span := self._computes()) is not None:
             covered = covered.with_span(*span)
+        stream_epoch = None if previous is None else previous.stream_epoch
         return dataclasses.replace(
             self,
             published=published,
@@ -234,6 +243,7 @@ class EpochRecord:
             panes_total=self.panes + (0 if previous is None else previous.panes_total),
             told=told,
             covered=covered,
+            stream_epoch=self.epoch if self.takes_part else stream_epoch,
         )
 
     def _computes(self) -> Interval | None:
@@ -253,7 +263,6 @@ class EpochRecord:
             "mode": self.mode,
             "run_id": self.run_id,
             "token": self.token,
-            "spark_batch": self.spark_batch,
             "clock": _clock_to_json(self.clock),
             "published": self.published.to_json(),
             "claimable": self.claimable,
@@ -271,6 +280,7 @@ class EpochRecord:
                 "panes": self.panes_total,
                 "watermarks": None if self.told is None else self.told.to_json(),
                 "covered": self.covered.to_json(),
+                "stream_epoch": self.stream_epoch,
             },
             "details": dict(self.details),
         }
@@ -285,7 +295,6 @@ class EpochRecord:
             mode=document["mode"],
             run_id=document["run_id"],
             token=document["token"],
-            spark_batch=document["spark_batch"],
             clock=_clock_from_json(document["clock"]),
             published=WatermarkCurve.from_json(document["published"]),
             claimable=document["claimable"],
@@ -303,6 +312,7 @@ class EpochRecord:
             panes_total=running["panes"],
             told=None if running["watermarks"] is None else WatermarkCurve.from_json(running["watermarks"]),
             covered=Coverage.from_json(running.get("covered", ())),
+            stream_epoch=running["stream_epoch"],
         )
 
 

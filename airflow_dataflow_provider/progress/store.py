@@ -28,6 +28,8 @@ _LOCAL = re.compile(r"(?:file|local):(?://)?")
 
 _TRIES: Final = 3
 """How often a document may vanish between two looks before that is an error."""
+_READ_BY_PEOPLE: Final = 2**16
+"""Characters up to which a document is indented: Python does that a hundred times slower than the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,10 @@ class Store(ABC):
 
 
 def _encode(document: Mapping[str, Any]) -> bytes:
-    return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    if len(text) <= _READ_BY_PEOPLE:
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    return (text + "\n").encode()
 
 
 STATE_HINT: Final = (

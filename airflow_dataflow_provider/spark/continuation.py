@@ -31,6 +31,7 @@ KEPT = (
     "delays",
     "clock_processing_time",
     "state_bytes",
+    "read_splits",
 )
 """What of a prepared result the next epochs need, and so stands in the commit too."""
 _SNAPSHOT_EVERY = 16
@@ -55,7 +56,7 @@ class Continuation:
         delays: of all rows so far.
         distinct: the share of distinct keys and windows among the last epoch's rows.
         sent: how many rows the map side of the last epoch with elements has sent; None before there is one.
-        left_out: the files that an earlier batch did not wait for.
+        left_out: the files that an earlier epoch was to read and has not read.
     """
 
     def __init__(self, pipeline: Pipeline, partitions: int) -> None:
@@ -77,16 +78,9 @@ class Continuation:
         self._learn(record.details)
 
     def restore(self, log: EpochLog, last: EpochRecord) -> None:
-        """Stand where the last driver stood: the newest epoch that is not an interval's, and the delays before it."""
+        """Stand where the last driver stood: at the newest epoch of the stream, and the delays before it."""
         epochs: list[EpochRecord] = []
-        epoch = last.epoch
-        while epoch >= 0:
-            record = last if epoch == last.epoch else log.record(epoch)
-            if record is None:
-                break  # the log refuses gaps when it is written; without this record the delays start anew here
-            epoch -= 1
-            if record.interval is not None:
-                continue
+        for record in log.stream_records(last):
             epochs.append(record)
             if record.details["delays"] is not None:
                 break

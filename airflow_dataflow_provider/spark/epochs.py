@@ -6,69 +6,42 @@ plan and goes on where it stood: with the clock that was planned, and with the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from airflow_dataflow_provider.model.batch import FAIL, FIRE, BatchPolicies
+from airflow_dataflow_provider.model.batch import FAIL, FIRE
 from airflow_dataflow_provider.model.clock import Clock
-from airflow_dataflow_provider.model.errors import DataError, StateError, SubmissionError
+from airflow_dataflow_provider.model.errors import DataError, SubmissionError
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
 from airflow_dataflow_provider.progress import signals
-from airflow_dataflow_provider.progress.left_out import LeftOut
+from airflow_dataflow_provider.progress.left_out import LeftOut, counted_bytes
 from airflow_dataflow_provider.progress.pane_commits import PaneCommit
 from airflow_dataflow_provider.progress.records import EpochKind, EpochPlan, EpochRecord, Prepared, RowCounts
 from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.spark.continuation import KEPT, Continuation
-from airflow_dataflow_provider.spark.driver_side import ROWS, is_plain
+from airflow_dataflow_provider.spark.driver_side import is_plain
 from airflow_dataflow_provider.spark.frames import from_blob
 from airflow_dataflow_provider.spark.job import EpochJob, StageState
 from airflow_dataflow_provider.spark.map_side import EXPIRED_FOLDER, REJECTED_FOLDER, Report
+from airflow_dataflow_provider.spark.read_splits import ReadSplits
 from airflow_dataflow_provider.spark.reduce_side import Reduced
+from airflow_dataflow_provider.spark.run import Run
 from airflow_dataflow_provider.spark.splits import Everything, Input
 from airflow_dataflow_provider.spark.stragglers import Share
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-    from airflow_dataflow_provider.model.pipeline import Pipeline
-    from airflow_dataflow_provider.progress.identity import PipelineIdentity
-    from airflow_dataflow_provider.progress.log import EpochLog
-    from airflow_dataflow_provider.progress.owner import Ownership
     from airflow_dataflow_provider.progress.requests import Request
-    from airflow_dataflow_provider.progress.store import Store
-    from airflow_dataflow_provider.spark.pane_writer import PaneWriter
+    from airflow_dataflow_provider.progress.split import Split
     from airflow_dataflow_provider.spark.reduce_side import Reduced
-    from airflow_dataflow_provider.spark.stages import Stages
 
+_ABANDONED = "abandoned"
+"""In the details of a result that says: nothing came of this plan, and nothing will."""
 _SWEEP_EVERY = 16
 """Epochs between two looks for state files that no chain holds any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What stays the same while a driver runs."""
-
-    spark: SparkSession
-    pipeline: Pipeline
-    store: Store
-    identity: PipelineIdentity
-    ownership: Ownership
-    log: EpochLog
-    panes: PaneWriter
-    stages: Stages
-    mode: str
-    run_id: str
-    now: Callable[[], Micros]
-    on_commit: Callable[[EpochRecord], None]
-    script: Callable[[], WatermarkCurve] | None = None
-    """Where a test says what the watermarks are, instead of the delays."""
-    policies: BatchPolicies = field(default_factory=BatchPolicies)
-    driver_rows: int = ROWS
-    """Up to how many open windows and rows the driver reduces."""
 
 
 class Epochs:
@@ -82,50 +55,45 @@ class Epochs:
         opened = run.log.open_plan()
         self._resumed = None if opened is None else opened.epoch
         self._signals = signals.listened_to(run.pipeline)
-        self._awaits_batch = False
         # In a batch processing time stands still until the input ends.
         self._timers = MIN_TIME if run.mode == RuntimeMode.BATCH else None
+        self.read = ReadSplits.restore(run.store, run.log, last)
         if last is not None:
             self._before.restore(run.log, last)
-            self._forget_signals(run.log.planned(last.epoch))
+            if last.takes_part:
+                self._forget_signals(run.log.planned(last.epoch))
 
     # Epochs
 
-    def data(self, listing: DataFrame, batch: int) -> None:
-        """An epoch over one batch of Spark's; a batch that was handed out before is finished, or passed over."""
-        plan = self._run.log.plan_for_batch(batch)
-        if plan is None:
-            plan = self._plan_data(batch)
-        elif plan.epoch < self._next:
-            return
-        self._finish(plan, self._input(listing))
+    def data(self, splits: Sequence[Split], *, waiting: int = 0) -> bool:
+        """An epoch over some splits.
 
-    def take_up(self) -> bool:
-        """An epoch over what an earlier batch left out, if no epoch over new files has taken it up.
+        Args:
+            splits: those that it is to read.
+            waiting: how many more wait for the epochs after it.
 
         Returns:
             Whether there was one. A batch for which enough is read already leaves out what it has left out before.
         """
-        if self._before.left_out is None or self._awaits_batch:
+        files = self._input(tuple(splits))
+        if not splits or (isinstance(files, Share) and files.enough <= 0):
             return False
-        files = self._input(None)
-        if isinstance(files, Share) and files.enough <= 0:
-            return False
-        self._finish(self._plan_data(None), files)
-        return True
-
-    def _plan_data(self, batch: int | None) -> EpochPlan:
         now = self._run.now()
         self._before.told = self._estimate(now, idle=False)
-        return self._plan(
-            "data", Clock(now, self._before.told, timers_until=self._timers), self._raised(now), batch=batch
-        )
+        clock = Clock(now, self._before.told, timers_until=self._timers)
+        self._finish(self._plan("data", clock, self._raised(now), splits=tuple(splits)), files, waiting)
+        return True
 
-    def _input(self, handed_out: DataFrame | None) -> Input:
+    def _input(self, splits: tuple[Split, ...]) -> Input:
         percentile = self._run.policies.percentile
         if percentile is None or self._run.policies.waits_for_everything:
-            return Everything(handed_out, self._before.left_out)
-        return Share.over(handed_out, self._before.left_out, percentile)
+            return Everything(splits, self._before.left_out)
+        return Share.over(splits, self._before.left_out, percentile)
+
+    @property
+    def left_out(self) -> LeftOut | None:
+        """What was planned up to now and is not read."""
+        return self._before.left_out
 
     def clock(self, *, idle: bool) -> bool:
         """An epoch without elements, if the clock has moved far enough for it to say anything.
@@ -136,8 +104,6 @@ class Epochs:
         Returns:
             Whether there was one.
         """
-        if self._awaits_batch:
-            return False
         now = self._run.now()
         curve, raised = self._estimate(now, idle=idle), self._raised(now)
         if curve == self._before.told and not raised and not self._before.is_due(Clock(now, curve), curve.at(100)):
@@ -180,48 +146,65 @@ class Epochs:
     def _count_panes(self, clock: Clock) -> int:
         """How many panes the end of input would publish under a clock: a run of it that counts for nothing."""
         plan = EpochPlan(
-            self._next, "end_of_input", None, self._run.ownership.token, self._run.run_id, self._run.mode, clock,
+            self._next, "end_of_input", self._run.ownership.token, self._run.run_id, self._run.mode, clock,
             clock.processing_time,
         )  # fmt: skip
         answered, _ = self._job(plan, None, self._before.told.at(100))
         return sum(answer["panes"] for reduced in answered for _, answer, _ in reduced)
 
-    def interval(self, listing: DataFrame, interval: tuple[Micros, Micros]) -> None:
-        """One epoch that recomputes the windows whose end lies in ``(from, to]`` and replaces what stood there.
-
-        Raises:
-            StateError: ``STATE_EPOCH_OPEN`` where an incremental run was interrupted within an epoch.
-        """
-        opened = self._run.log.open_plan()
-        if opened is not None:
-            raise StateError(
-                f"epoch {opened.epoch} of {self._run.store.url} was interrupted before its result was known",
-                why="only the rows that Spark hands out again can finish it, and an interval does not read them",
-                todo="run the pipeline in micro-batch or streaming mode first, then the interval again",
-                code="STATE_EPOCH_OPEN",
-            )
+    def interval(self, splits: Sequence[Split], interval: tuple[Micros, Micros]) -> None:
+        """One epoch that recomputes the windows whose end lies in ``(from, to]`` and replaces what stood there."""
         clock = Clock(self._run.now(), END_OF_INPUT, timers_until=MAX_TIME)
-        self._finish(self._plan("interval", clock, interval=interval), Everything(listing))
+        self._finish(self._plan("interval", clock, interval=interval), Everything(tuple(splits)))
 
-    def resume(self, listing_now: Callable[[], DataFrame]) -> None:
-        """Finish what the driver before this one had planned, unless Spark has to hand its batch out again."""
+    def resume(self, listed: Callable[[], Sequence[Split]]) -> None:
+        """Finish what the driver before this one had planned, with the clock and the splits that it had planned.
+
+        A split that is away, or has changed, is left out by name; a later epoch reads it as it is then. A plan of an
+        interval that has no result yet is given up instead: nobody waits for it, and its input may be what ended it.
+
+        Args:
+            listed: lists the splits that are there now.
+        """
         plan = self._run.log.open_plan()
         if plan is None:
             return
-        runs_again = self._run.log.prepared(plan.epoch) is None
-        self._awaits_batch = runs_again and plan.spark_batch is not None
-        if not self._awaits_batch:
-            files: Input | None = None
-            if runs_again and plan.kind == "interval":
-                files = Everything(listing_now())
-            elif runs_again and plan.kind == "data":
-                files = self._input(None)
-            self._finish(plan, files)
+        if self._run.log.prepared(plan.epoch) is None:
+            if plan.kind == "interval":
+                self._abandon(plan)
+                return
+            if plan.kind == "data":
+                there = set(listed()) if plan.splits else set()
+                found = tuple(split for split in plan.splits or () if split in there)
+                self._finish(plan, self._input(found) if found else None)
+                return
+        self._finish(plan, None)
+
+    def _abandon(self, plan: EpochPlan) -> None:
+        run = self._run
+        run.ownership.check()
+        prepared = run.log.prepare(Prepared(plan.epoch, run.ownership.token, {_ABANDONED: True}))
+        if not prepared.details.get(_ABANDONED):
+            self._finish(plan, None)  # the driver that had planned it was still at work
+            return
+        self._commit_abandoned(plan)
+
+    def _commit_abandoned(self, plan: EpochPlan) -> None:
+        run = self._run
+        run.log.commit(
+            EpochRecord(
+                epoch=plan.epoch, kind="abandoned", mode=plan.mode, run_id=plan.run_id, token=run.ownership.token,
+                clock=plan.clock, published=self._before.told, end_of_input=False, rows=RowCounts(), panes=0,
+                frontier=None, backlog=None, interval=None, started_at=plan.planned_at, finished_at=run.now(),
+            )
+        )  # fmt: skip
+        self._next = plan.epoch + 1
 
     def sweep(self) -> None:
         """Remove state files that nothing stands on any more; only between epochs."""
         files = (name for each in self._before.states for chain in each.chains.values() for name in chain.files)
         state.sweep(self._run.store, files, before=self._next)
+        self.read.sweep(self._run.store)
 
     def _estimate(self, now: Micros, *, idle: bool) -> WatermarkCurve:
         """The curve to be told now; a test may say it."""
@@ -236,7 +219,7 @@ class Epochs:
         clock: Clock,
         raised: Sequence[Request] = (),
         *,
-        batch: int | None = None,
+        splits: tuple[Split, ...] | None = None,
         interval: tuple[Micros, Micros] | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> EpochPlan:
@@ -245,7 +228,6 @@ class Epochs:
         plan = EpochPlan(
             self._next,
             kind,
-            batch,
             run.ownership.token,
             run.run_id,
             run.mode,
@@ -254,10 +236,11 @@ class Epochs:
             interval,
             details or {},
             tuple(request.id for request in raised),
+            splits,
         )
         return run.log.plan(plan)
 
-    def _finish(self, plan: EpochPlan, files: Input | None) -> None:
+    def _finish(self, plan: EpochPlan, files: Input | None, waiting: int | None = None) -> None:
         """Take a planned epoch to its commit, from wherever it stands."""
         run = self._run
         prepared = run.log.prepared(plan.epoch)
@@ -270,6 +253,9 @@ class Epochs:
             prepared = run.log.prepare(Prepared(plan.epoch, run.ownership.token, result))
         details = prepared.details
         run.ownership.check()
+        if details.get(_ABANDONED):
+            self._commit_abandoned(plan)
+            return
         now = run.now()
         run.panes.commit(
             PaneCommit(plan.epoch, tuple(details["pane_files"]), details["panes"], plan.interval, plan.mode, now)
@@ -283,14 +269,15 @@ class Epochs:
                 mode=plan.mode,
                 run_id=plan.run_id,
                 token=run.ownership.token,
-                spark_batch=plan.spark_batch,
                 clock=plan.clock,
                 published=self._published(plan),
                 end_of_input=plan.kind == "end_of_input" and left_out is None,
                 rows=RowCounts(details["read"], details["late"], details["expired"], details["rejected"]),
                 panes=details["panes"],
                 frontier=None if frontier == MIN_TIME else frontier,
-                backlog=None if plan.kind == "data" else 0 if left_out is None else len(left_out.files),
+                backlog=None
+                if files is not None and waiting is None
+                else (waiting or 0) + (len(left_out.files) if left_out else 0),
                 interval=plan.interval,
                 started_at=plan.planned_at,
                 finished_at=now,
@@ -299,10 +286,11 @@ class Epochs:
             )
         )
         self._next = plan.epoch + 1
-        self._awaits_batch = False
         self._forget_signals(plan)
-        if plan.interval is None:
+        if record.takes_part:
             self._before.absorb(record)
+            read = set(details["files"]) if plan.splits else set()
+            self.read.commit(split for split in plan.splits or () if split.path in read)
         if plan.epoch % _SWEEP_EVERY == 0:
             self.sweep()
         run.on_commit(record)
@@ -338,7 +326,7 @@ class Epochs:
             folded = sum(answer["folded"] for _, answer, _ in answered[0])
         self._refuse_too_many_rejects(report)
         delays = self._before.delays_with(report.observation)
-        left_out = self._before.left_out if files_in is None else files_in.left_out(report.files)
+        left_out = self._left_out(plan, files_in, report.files)
         few.sort(key=lambda pair: pair[0])
         return {
             **{name: value for name, value in report.to_json().items() if name != "observation"},
@@ -356,7 +344,18 @@ class Epochs:
             "delays": delays.to_json() if self._before.snapshot_is_due else None,
             "clock_processing_time": iso(clock.processing_time),
             "left_out": None if left_out is None else left_out.to_json(),
+            "read_splits": self.read.save(run.store, plan.epoch).to_json() if plan.interval is None else None,
         }
+
+    def _left_out(self, plan: EpochPlan, files: Input | None, read: Collection[str]) -> LeftOut | None:
+        """What was planned up to this epoch, less what was read; a split in the newest version that was planned."""
+        before = self._before.left_out
+        if not plan.splits:
+            return before
+        planned = {split.path: split for split in (*(() if before is None else before.files), *plan.splits)}
+        left = tuple(split for path, split in planned.items() if path not in set(read))
+        of = (files or Everything((), before)).of
+        return LeftOut(left, max(of, counted_bytes(planned.values()))) if left else None
 
     def _job(
         self, plan: EpochPlan, files: Input | None, horizon: Micros
@@ -370,7 +369,7 @@ class Epochs:
             run.stages, run.identity.partitions, run.store.url, run.panes.url, plan.epoch, plan.clock, horizon,
             self._before.combining_pays, plan.interval, in_driver=self._fits_driver(plan, files),
         )  # fmt: skip
-        return job.on_spark(run.spark, files, self._before.states)
+        return run.workers.run(job, files, self._before.states, f"{run.pipeline.name}: epoch {plan.epoch}, {plan.kind}")
 
     def _fits_driver(self, plan: EpochPlan, files: Input | None) -> bool:
         """Whether the driver is to reduce; not an epoch that is done again: what ended it may have been too much."""

@@ -7,7 +7,7 @@ file or a packed blob, and planning a query over so few rows took longer than ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from airflow_dataflow_provider.spark import driver_side
 from airflow_dataflow_provider.spark.driver_side import DriverSide
 from airflow_dataflow_provider.spark.map_side import MapSide
 from airflow_dataflow_provider.spark.reduce_side import ANSWER, Reduced, ReduceSide
+from airflow_dataflow_provider.spark.splits import in_tasks
 from airflow_dataflow_provider.spark.state import Chain
 from airflow_dataflow_provider.spark.task_errors import succeeded
 
@@ -29,9 +30,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from airflow_dataflow_provider.model.clock import Clock
+    from airflow_dataflow_provider.progress.split import Split
     from airflow_dataflow_provider.spark.map_side import Shuffled
-    from airflow_dataflow_provider.spark.splits import Input, Listing
+    from airflow_dataflow_provider.spark.splits import Input, Reading
     from airflow_dataflow_provider.spark.stages import Stages
+
+_CORES = 2
+"""Map tasks of an epoch that runs in one process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,26 +184,33 @@ class EpochJob:
                 for rdd in kept:
                     rdd.unpersist()
 
+    def in_process(
+        self, splits: Sequence[Split], states: list[StageState]
+    ) -> tuple[list[list[Reduced]], list[StageState]]:
+        """Run it in this process, one task after the other, on the elements of some splits."""
+        sent = [blob for task in in_tasks(splits, _CORES) for blob in self.map_side.run_task([task])]
+        return self.advance(states, DriverSide(self.partitions, sent).run_stage)
+
     def _driver_side(self, spark: SparkSession, files: Input | None) -> DriverSide | None:
         """The reduce side in this process, if what the map side sends is little enough for it."""
         if files is None:
             return DriverSide(self.partitions)
         run_task, most = self.map_side.run_task, driver_side.MOST_BYTES
 
-        def mapped(listing: Listing) -> RDD[Shuffled]:
-            return listing.rdd.mapPartitions(lambda listed: driver_side.if_little(run_task(listed), most))
+        def mapped(reading: Reading) -> RDD[Shuffled]:
+            return reading.rdd.mapPartitions(lambda tasks: driver_side.if_little(run_task(tasks), most))
 
         with files.mapped(spark, mapped) as found:
             return driver_side.collected(found, self.partitions)
 
-    def _mapped(self, listing: Listing) -> RDD[Any]:
+    def _mapped(self, reading: Reading) -> RDD[Any]:
         map_side, steps = self.map_side, self.stages.pipeline.groupings[0].par_dos
         if not any(isinstance(step, SparkColumns) for step in steps):
-            return listing.rdd.mapPartitions(map_side.run_task)
+            return reading.rdd.mapPartitions(map_side.run_task)
         from airflow_dataflow_provider.spark.spark_columns import through_spark  # noqa: PLC0415 - rarely needed
 
         return through_spark(
-            listing.frame, map_side.read_task, steps, self.stages.elements, map_side.hidden, map_side.send_task
+            reading.frame, map_side.read_task, steps, self.stages.elements, map_side.hidden, map_side.send_task
         )
 
 

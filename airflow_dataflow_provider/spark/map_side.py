@@ -11,16 +11,18 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from operator import itemgetter
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MAX_TIME
+from airflow_dataflow_provider.progress.split import Split
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
 from airflow_dataflow_provider.spark.delays import Observation
+from airflow_dataflow_provider.spark.file_systems import away, is_local, is_there
 from airflow_dataflow_provider.spark.frames import to_blob, write_parquet
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, EVENT, SIGN, START
 from airflow_dataflow_provider.spark.par_do import apply
@@ -30,8 +32,6 @@ from airflow_dataflow_provider.spark.task_errors import raise_reported, to_every
 from airflow_dataflow_provider.spark.worker import settle
 
 if TYPE_CHECKING:
-    from pyspark.sql import Row
-
     from airflow_dataflow_provider.model.time import Micros
     from airflow_dataflow_provider.spark.stages import Stages
 
@@ -69,18 +69,18 @@ class MapSide:
     combining: bool = True
     window_ends: tuple[Micros, Micros] | None = None
 
-    def run_task(self, listed: Iterable[Row]) -> Iterator[Shuffled]:
-        """The files of one task in (``path``, ``length``); what goes to each partition, and the task's report, out."""
+    def run_task(self, tasks: Iterable[tuple[Split, ...]]) -> Iterator[Shuffled]:
+        """The splits of one task in; what goes to each partition, and the task's report, out."""
         settle()
-        yield from to_every_partition(self._run(listed), self.partitions)
+        yield from to_every_partition(self._run(tasks), self.partitions)
 
-    def _run(self, listed: Iterable[Row]) -> Iterator[Shuffled]:
+    def _run(self, tasks: Iterable[tuple[Split, ...]]) -> Iterator[Shuffled]:
         report = Report()
-        chunk: list[str] = []
+        chunk: list[Split] = []
         size = 0
-        for file in sorted(listed, key=itemgetter("path")):
-            chunk.append(file["path"])
-            size += file["length"]
+        for split in sorted(chain.from_iterable(tasks)):
+            chunk.append(split)
+            size += split.size
             if size >= _CHUNK_BYTES:
                 yield from self._send(chunk, report)
                 chunk, size = [], 0
@@ -89,10 +89,12 @@ class MapSide:
         if report.files:
             yield 0, (REPORT, json.dumps(report.to_json()).encode())
 
-    def _send(self, paths: list[str], report: Report) -> Iterator[Shuffled]:
-        rows = self.read(paths, report)
+    def _send(self, splits: list[Split], report: Report) -> Iterator[Shuffled]:
+        rows = self.read(splits, report)
+        if rows is None:
+            return
         for partition, frame in self.combine(rows, report):
-            yield partition, (paths[0], to_blob(frame))
+            yield partition, (splits[0].path, to_blob(frame))
 
     hidden: ClassVar[Schema] = {EVENT: pl.Int64(), ARRIVAL: pl.Int64()}
     """The hidden columns of what :meth:`read_task` gives."""
@@ -101,10 +103,11 @@ class MapSide:
         """The files of one task, as elements on their way through Spark's expressions, and a report."""
         settle()
         report = Report()
-        for file in sorted(listed, key=itemgetter("path")):
-            rows = self.read([file["path"]], report)
-            self._observe(rows, report)
-            yield rows
+        for split in sorted(Split(**row) for row in listed):
+            rows = self.read([split], report)
+            if rows is not None:
+                self._observe(rows, report)
+                yield rows
         yield json.dumps(report.to_json()).encode()
 
     def send_task(self, passed: Iterable[pl.DataFrame | bytes]) -> Iterator[Shuffled]:
@@ -126,21 +129,27 @@ class MapSide:
                 yield partition, (f"{task:06d}-{number:06d}", to_blob(frame))
         yield 0, (REPORT, json.dumps(report.to_json()).encode())
 
-    def read(self, paths: list[str], report: Report) -> pl.DataFrame:
-        """The good rows of some files; the others are set aside."""
+    def read(self, splits: list[Split], report: Report) -> pl.DataFrame | None:
+        """The good rows of some splits; the others are set aside. None where none of the splits is there."""
         source = self.stages.pipeline.source
         if not isinstance(source, Files):  # the plan was checked before it was sent here
             raise TypeError(source)
         frames = []
-        for path in paths:
-            found = read(source, self.stages.source, path, self.now, self._between())
+        for split in splits:
+            if not is_there(split):
+                if self.window_ends is not None:
+                    raise away(split)
+                continue  # the commit leaves it out by name
+            found = read(source, self.stages.source, split.path, self.now, self._between())
+            if is_local(split.path) and not is_there(split):
+                raise away(split)
             frames.append(found.rows)
-            report.files.append(path)
+            report.files.append(split.path)
             report.read += len(found.rejected)
             if len(found.rejected):
                 report.rejected += len(found.rejected)
                 report.rejected_files.append(set_aside(self.state_url, REJECTED_FOLDER, self.epoch, found.rejected))
-        return pl.concat(frames)
+        return pl.concat(frames) if frames else None
 
     def _between(self) -> tuple[Micros, Micros] | None:
         """The event times that windows of the interval can have."""

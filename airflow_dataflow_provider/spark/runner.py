@@ -5,55 +5,75 @@ The loop, the kernel and the state are the same for all three; only this module 
 
 from __future__ import annotations
 
+import logging
 import re
-import threading
-from contextlib import suppress
-from typing import TYPE_CHECKING, assert_never
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, assert_never
 
-from airflow_dataflow_provider.model.errors import DataError, DataflowError, InterruptedRunError, StateError
+from airflow_dataflow_provider.model.errors import DataError, DataflowError, InterruptedRunError
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.progress import requests
-from airflow_dataflow_provider.spark.epochs import Epochs, Run
-from airflow_dataflow_provider.spark.source_files import paths_as_they_come, paths_now
+from airflow_dataflow_provider.spark.epochs import Epochs
+from airflow_dataflow_provider.spark.listing import SourceListing
+from airflow_dataflow_provider.spark.run import Run
 from airflow_dataflow_provider.spark.spark_columns import told_by_spark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyspark.sql import DataFrame
-    from pyspark.sql.streaming.query import StreamingQuery
-
     from airflow_dataflow_provider.model.time import Micros
+    from airflow_dataflow_provider.progress.requests import Request
+    from airflow_dataflow_provider.progress.split import Split
 
-CHECKPOINT = "checkpoint"
 TICK_SECONDS = 0.5
 """How often a stream asks its source for more, and looks at its clock and its requests."""
+_LISTING_SHARE = 0.1
+"""How much of a stream's time may go into listing its source, where that takes long."""
+_NAMED = 10
+"""Files that a warning names."""
+
+_log = logging.getLogger(__name__)
+
+
+class Stopping(Protocol):
+    """Set from outside to end a run; a :class:`threading.Event`, or a simulated one."""
+
+    def is_set(self) -> bool:
+        """Whether the run is to end."""
+
+    def wait(self, timeout: float) -> bool:
+        """Sleep until the run is to end, or for so many seconds; whether it is."""
 
 
 class Runner:
-    """One driver's run, from the first epoch to the last.
+    """One driver's run, from the first epoch to the last, all on the caller's thread.
 
     Args:
         run: what stays the same.
         heart_check: raises when another driver has taken over.
-        stopping: set from outside to end a stream after the epoch at hand.
+        stopping: ends the run after the epoch at hand. Between two looks at the source the run sleeps in its ``wait``
+            and nowhere else.
         tick_seconds: how often a stream asks its source for more, and looks at its clock and its requests.
+        monotonic: a clock that never goes back, in seconds.
     """
 
     def __init__(
-        self, run: Run, heart_check: Callable[[], None], stopping: threading.Event, tick_seconds: float = TICK_SECONDS
+        self,
+        run: Run,
+        heart_check: Callable[[], None],
+        stopping: Stopping,
+        tick_seconds: float = TICK_SECONDS,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._run, self._heart_check, self._stopping, self._tick_seconds = run, heart_check, stopping, tick_seconds
         source = run.pipeline.source
         if not isinstance(source, Files):  # the plan was checked before
             raise TypeError(source)
-        self._source = source
+        self._source, self._monotonic = source, monotonic
+        self._listing = SourceListing(source, monotonic)
         self._epochs = Epochs(run)
         self._epochs.sweep()
-        self._lock = threading.Lock()
-        self._failure: BaseException | None = None
-        self._busy_since_tick = False
+        self._list_again_at = 0.0
         self.ticks = 0
         """How often a stream has looked at its clock and its requests."""
 
@@ -64,7 +84,7 @@ class Runner:
             DataflowError: whatever ended the run before its time.
         """
         try:
-            self._epochs.resume(self._listing_now)
+            self._epochs.resume(self._listing.everything)
             self._run_in(mode, interval)
         except Exception as error:
             told = None if isinstance(error, DataflowError) else _told(str(error))
@@ -75,14 +95,13 @@ class Runner:
     def _run_in(self, mode: RuntimeMode, interval: tuple[Micros, Micros] | None) -> None:
         match mode:
             case RuntimeMode.BATCH if interval is not None:
-                self._epochs.interval(self._listing_now(), interval)
+                self._epochs.interval(self._listing.everything(), interval)
             case RuntimeMode.BATCH:
                 self._backlog(limit=None)
-                self._epochs.take_up()
+                self._refuse_to_end_without_input()
                 self._epochs.end_of_input()
             case RuntimeMode.MICRO_BATCH:
                 self._backlog(limit=self._source.max_files_per_epoch)
-                self._epochs.take_up()
                 self._epochs.clock(idle=True)
             case RuntimeMode.STREAMING:
                 self._stream()
@@ -91,114 +110,96 @@ class Runner:
             case _:
                 assert_never(mode)
 
+    def _unread(self) -> list[Split]:
+        """The splits that no epoch has read, oldest first."""
+        found = self._listing.unread(self._epochs.read)
+        _tell_changed(self._listing.changed)
+        return found
+
     def _backlog(self, limit: int | None) -> None:
-        """The epochs of what is there, then no more."""
-        self._wait(self._start(limit, available_now=True), lambda: None)
-        if self._stopping.is_set():
-            # What is not read yet must not be taken for absent.
-            raise InterruptedRunError(
-                "the run was interrupted before it had read all that is there",
-                why="somebody ended its process",
-                todo="run it again: it goes on after the last committed epoch",
-                code="RUN_INTERRUPTED",
-            )
+        """The epochs of what is there now, then no more."""
+        waiting = self._unread()
+        while waiting:
+            self._heart_check()
+            if self._stopping.is_set():
+                # What is not read yet must not be taken for absent.
+                raise InterruptedRunError(
+                    "the run was interrupted before it had read all that is there",
+                    why="somebody ended its process",
+                    todo="run it again: it goes on after the last committed epoch",
+                    code="RUN_INTERRUPTED",
+                )
+            now, waiting = waiting[:limit], waiting[len(waiting) if limit is None else limit :]
+            self._epochs.data(now, waiting=len(waiting))
+
+    def _refuse_to_end_without_input(self) -> None:
+        """A batch that has not read all of its input tells no end of it, unless it was asked not to wait.
+
+        Raises:
+            DataError: ``DATA_FILE_AWAY``.
+        """
+        left_out = self._epochs.left_out
+        if left_out is None or not self._run.policies.waits_for_everything:
+            return
+        names = ", ".join(split.path for split in left_out.files[:_NAMED])
+        raise DataError(
+            f"{left_out.describe()} was planned and is away: {names}",
+            why="the end of input would be told of an input that was not read to its end",
+            todo="run the batch again once the files are back, or give up on them: "
+            "python -m airflow_dataflow_provider forget --state URL PATH",
+            code="DATA_FILE_AWAY",
+        )
 
     def _stream(self) -> None:
         """Epochs until somebody asks for the end; between them the clock ticks."""
-        query = self._start(self._source.max_files_per_epoch, available_now=False)
-        asked: list[requests.Request] = []
-
-        def tick() -> None:
-            pending = requests.pending(self._run.store, token=self._run.ownership.token)
-            asked[:] = [request for request in pending if request.kind in ("stop", "drain")]
-            if asked:
-                self._stopping.set()
-                return
-            with self._lock:
-                # Right after an epoch the source may have more; the clock waits for a quiet tick.
-                quiet, self._busy_since_tick = not self._busy_since_tick, False
-                if not self._epochs.take_up():
-                    self._epochs.clock(idle=quiet)
+        waiting: list[Split] = []
+        while not (asked := self._asked_to_end()) and not self._stopping.is_set():
+            self._heart_check()
+            listed = waiting or self._listed_in_time()
+            if listed:
+                limit = self._source.max_files_per_epoch or len(listed)
+                now, waiting = listed[:limit], listed[limit:]
+                self._epochs.data(now, waiting=len(waiting))
+                continue
+            self._epochs.clock(idle=listed is not None)
             self.ticks += 1
-
-        self._wait(query, tick)
+            self._stopping.wait(self._tick_seconds)
         if any(request.kind == "drain" for request in asked):
-            self._stopping.clear()
             self._backlog(self._source.max_files_per_epoch)
-            self._epochs.take_up()
             self._epochs.end_of_input()
         else:
             self._epochs.clock(idle=False)
         for request in asked:
             requests.acknowledge(self._run.store, request, self._run.now(), self._run.ownership.token)
 
-    def _start(self, limit: int | None, *, available_now: bool) -> StreamingQuery:
-        self._check_checkpoint()
-        paths = paths_as_they_come(self._run.spark, self._source, limit)
-        writer = (
-            paths.writeStream.queryName(f"{self._run.pipeline.name}-{self._run.run_id}")
-            .option("checkpointLocation", self._run.store.child(CHECKPOINT))
-            .foreachBatch(self._on_batch)
-        )
-        writer = (
-            writer.trigger(availableNow=True)
-            if available_now
-            else writer.trigger(processingTime=f"{int(self._tick_seconds * 1000)} milliseconds")
-        )
-        return writer.start()
+    def _asked_to_end(self) -> list[Request]:
+        pending = requests.pending(self._run.store, token=self._run.ownership.token)
+        return [request for request in pending if request.kind in {"stop", "drain"}]
 
-    def _check_checkpoint(self) -> None:
-        """Refuse a state whose checkpoint is gone.
+    def _listed_in_time(self) -> list[Split] | None:
+        """What is unread; None where the listing before took so long that the next one has to wait."""
+        began = self._monotonic()
+        if began < self._list_again_at:
+            return None
+        found = self._unread()
+        took = self._monotonic() - began
+        self._list_again_at = began + took / _LISTING_SHARE if took > self._tick_seconds * _LISTING_SHARE else 0.0
+        return found
 
-        Spark counts its batches there. It would start again at 0, and we would pass those over.
-        """
-        last = self._run.log.last_record()
-        if last is None or self._run.store.exists(f"{CHECKPOINT}/offsets"):
-            return
-        if any(record.spark_batch is not None for record in self._run.log.records()):
-            raise StateError(
-                f"the checkpoint {self._run.store.child(CHECKPOINT)} is gone, but the epoch log has epochs of it",
-                why="Spark would count its batches from 0 again, and rows would be read twice or passed over",
-                todo="restore the checkpoint folder, or start at another state URL",
-                code="STATE_CHECKPOINT_LOST",
-            )
 
-    def _listing_now(self) -> DataFrame:
-        return paths_now(self._run.spark, self._source)
-
-    def _on_batch(self, paths: DataFrame, batch: int) -> None:
-        """Spark's call for each of its batches, on a thread of its own."""
-        with self._lock:
-            try:
-                self._heart_check()
-                self._epochs.data(paths, batch)
-                self._busy_since_tick = True
-            except BaseException as error:
-                self._failure = error
-                raise
-
-    def _wait(self, query: StreamingQuery, tick: Callable[[], None]) -> None:
-        """Until the query ends by itself, fails, or is told to stop; then nothing of it is left running."""
-        try:
-            while not self._ended(query):
-                self._heart_check()
-                tick()
-                if self._stopping.is_set():
-                    # Between two epochs: a batch that is logged and not run is handed out again next time.
-                    with self._lock:
-                        query.stop()
-                    return
-        except Exception:
-            if self._failure is not None:
-                raise self._failure from None
-            raise
-        finally:
-            with suppress(Exception):
-                query.stop()
-
-    def _ended(self, query: StreamingQuery) -> bool:
-        """Wait a tick; whether the query has ended by then. Its failure is raised here."""
-        return bool(query.awaitTermination(self._tick_seconds))  # type: ignore[arg-type]  # fractions are fine
+def _tell_changed(changed: list[Split]) -> None:
+    """Warn of files that were read and are other files now, once each."""
+    if not changed:
+        return
+    names = ", ".join(split.path for split in changed[:_NAMED])
+    more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+    _log.warning(
+        "[SOURCE_FILE_CHANGED] %s%s changed after an epoch had read them, and are not read again: "
+        "write new rows to new files, or recompute the intervals with a batch",
+        names,
+        more,
+    )
+    changed.clear()
 
 
 _TOLD = re.compile(r"\[((?:DATA|SUBMIT|SOURCE|STATE|ENGINE)_[A-Z_]+)\] (.+)")

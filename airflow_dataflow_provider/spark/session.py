@@ -32,15 +32,7 @@ _DEFAULTS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
     # Without rows there is nothing for adaptive execution to adapt to, and it costs a job each epoch.
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.streaming.metricsEnabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # The epoch log fences drivers; the checkpoint needs plain renames only. Spark's default starts a process of the
-    # operating system for each of them on a local disk, some 50 ms an epoch.
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
-    # A streaming query keeps two files an epoch; the epoch log is what tells the story.
-    "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.python.worker.reuse": "true",
     # Over loopback TCP each task waits some 40 ms for a delayed acknowledgement (docs/decisions/0002).
     "spark.python.unix.domain.socket.enabled": "true",

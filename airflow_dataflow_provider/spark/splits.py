@@ -1,17 +1,15 @@
-"""The input of one epoch: the files that Spark hands out, and those that an earlier batch left out.
-
-An epoch over data reads both, always. So what is left out after an epoch follows from the epoch log alone, and each
-file is read exactly once, whichever mode comes next and wherever a driver crashes.
-"""
+"""The input of one epoch over data: its splits, and how long they are waited for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import heapq
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from airflow_dataflow_provider.progress.left_out import LeftOut, Split
+from airflow_dataflow_provider.progress.left_out import LeftOut, counted_bytes
+from airflow_dataflow_provider.progress.split import Split
 
 if TYPE_CHECKING:
     from pyspark.core.rdd import RDD
@@ -19,71 +17,93 @@ if TYPE_CHECKING:
 
     from airflow_dataflow_provider.spark.map_side import Shuffled
 
+_TASK_BYTES = 64 * 2**20
+"""A task reads about so much, where there is more than a task for each core."""
+
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """Files that a job is to read: ``path`` and ``length``, by tasks.
-
-    Args:
-        spark: whose job it is.
-        handed_out: as Spark lists them, in its tasks; None: no such ones.
-        named: others, by name.
-        tasks: how many tasks these are.
-    """
+class Reading:
+    """Splits that a job is to read, by tasks."""
 
     spark: SparkSession
-    handed_out: DataFrame | None
-    named: tuple[Split, ...] = ()
-    tasks: int = 1
+    tasks: tuple[tuple[Split, ...], ...]
+
+    @classmethod
+    def of(cls, spark: SparkSession, splits: Sequence[Split]) -> Reading:
+        """Give splits to as many tasks as it takes to keep every core busy."""
+        return cls(spark, in_tasks(splits, spark.sparkContext.defaultParallelism))
 
     @property
-    def rdd(self) -> RDD[Any]:
-        """For Python workers, without a plan to be made."""
-        parts: list[RDD[Any]] = [] if self.handed_out is None else [self.handed_out.rdd]
-        if self.named or not parts:
-            rows = [{"path": path, "length": size} for path, size in self.named]
-            parts.append(self.spark.sparkContext.parallelize(rows, self.tasks))
-        return parts[0] if len(parts) == 1 else self.spark.sparkContext.union(parts)
+    def rdd(self) -> RDD[tuple[Split, ...]]:
+        """For Python workers: one element, with all its splits, a task."""
+        return self.spark.sparkContext.parallelize(self.tasks, max(1, len(self.tasks)))
 
     @property
     def frame(self) -> DataFrame:
-        """For Spark's expressions."""
-        if self.handed_out is not None and not self.named:
-            return self.handed_out
-        named = self.spark.createDataFrame(list(self.named), "path string, length long").coalesce(self.tasks)
-        return named if self.handed_out is None else self.handed_out.union(named)
+        """For Spark's expressions: one row a split."""
+        rows = self.rdd.flatMap(lambda splits: [tuple(split) for split in splits])
+        return self.spark.createDataFrame(rows, "path string, size long, modified long")
 
 
-MapStep = Callable[[Listing], "RDD[Shuffled]"]
-"""The map side of some files, not computed yet."""
+def in_tasks(splits: Sequence[Split], cores: int) -> tuple[tuple[Split, ...], ...]:
+    """Splits by tasks of about the same size; the same splits give the same tasks."""
+    wanted = max(cores, -(-counted_bytes(splits) // _TASK_BYTES))
+    tasks: list[list[Split]] = [[] for _ in range(min(len(splits), wanted))]
+    lightest = [(0, number) for number in range(len(tasks))]
+    for split in sorted(splits, key=lambda split: (-split.size, split.path)):
+        size, number = heapq.heappop(lightest)
+        tasks[number].append(split)
+        heapq.heappush(lightest, (size + max(1, split.size), number))
+    return tuple(tuple(sorted(task)) for task in tasks)
+
+
+MapStep = Callable[[Reading], "RDD[Shuffled]"]
+"""The map side of some splits, not computed yet."""
 
 
 class Input(Protocol):
-    """The files of an epoch, and how long they are waited for."""
+    """The splits of an epoch, and how long they are waited for."""
 
-    def mapped(self, spark: SparkSession, step: MapStep) -> AbstractContextManager[RDD[Shuffled]]:
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """What is to be read."""
+
+    @property
+    def of(self) -> int:
+        """The bytes of the whole input that the splits are part of."""
+
+    def at_least(self) -> tuple[Split, ...]:
+        """The splits that are read where none is slower than another."""
+
+    def mapped(self, spark: SparkSession, step: MapStep) -> AbstractContextManager[RDD[Any]]:
         """What the map side makes of them."""
-
-    def left_out(self, read: Collection[str]) -> LeftOut | None:
-        """What is not among the files that were read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Everything:
-    """All files, however long it takes.
+    """All splits, however long it takes.
 
     Args:
-        handed_out: as Spark lists them; None: no new ones.
-        before: what an earlier batch left out.
+        splits: what is to be read.
+        before: what an earlier epoch has left out.
     """
 
-    handed_out: DataFrame | None
+    splits: tuple[Split, ...]
     before: LeftOut | None = None
 
-    def mapped(self, spark: SparkSession, step: MapStep) -> AbstractContextManager[RDD[Shuffled]]:
-        """In the tasks of Spark's own listing: no job more for that."""
-        named = () if self.before is None else self.before.files
-        return nullcontext(step(Listing(spark, self.handed_out, named, max(1, len(named)))))
+    @property
+    def of(self) -> int:
+        """The bytes of what is to be read, and of what is still away."""
+        if self.before is None:
+            return counted_bytes(self.splits)
+        planned = {split.path for split in self.splits}
+        away = [split for split in self.before.files if split.path not in planned]
+        return max(self.before.of, counted_bytes((*self.splits, *away)))
 
-    def left_out(self, read: Collection[str]) -> None:
-        """Nothing."""
+    def at_least(self) -> tuple[Split, ...]:
+        """All of them."""
+        return self.splits
+
+    def mapped(self, spark: SparkSession, step: MapStep) -> AbstractContextManager[RDD[Any]]:
+        """One job for all of them."""
+        return nullcontext(step(Reading.of(spark, self.splits)))

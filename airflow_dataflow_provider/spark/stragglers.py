@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Self
 
-from airflow_dataflow_provider.progress.left_out import LeftOut, Split
-from airflow_dataflow_provider.spark.splits import Listing, MapStep
+from airflow_dataflow_provider.progress.left_out import LeftOut, counted_bytes
+from airflow_dataflow_provider.progress.split import Split
+from airflow_dataflow_provider.spark.splits import MapStep, Reading
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.core.rdd import RDD
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from airflow_dataflow_provider.spark.map_side import Shuffled
 
@@ -36,36 +37,55 @@ _AGAIN_AFTER = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """As much of some files as makes a share of the input.
+    """As much of some splits as makes a share of the input.
 
     Args:
-        splits: the files that are not read yet.
+        splits: those that are there, and are not read yet.
         of: the bytes of the whole input that they are part of.
-        percentile: how much of it is waited for.
+        away: the bytes of the input that are not there.
+        percentile: how much of the input is waited for.
     """
 
     splits: tuple[Split, ...]
     of: int
     percentile: float
+    away: int = 0
 
     @classmethod
-    def over(cls, handed_out: DataFrame | None, before: LeftOut | None, percentile: float) -> Self:
+    def over(cls, splits: tuple[Split, ...], before: LeftOut | None, percentile: float) -> Self:
         """The share of a batch's input.
 
-        That is what Spark hands out and what was left out before. Where there is nothing new, it is the input of the
-        batch that left it out: a run that is repeated goes on where the first one stood.
+        That is what was left out before, and what is new. Where there is nothing new, it is the input of the batch
+        that left it out: a run that is repeated goes on where the first one stood.
+
+        Args:
+            splits: what is there and is not read.
+            before: what an earlier batch has left out.
+            percentile: how much of the input is waited for.
         """
-        listed = [] if handed_out is None else handed_out.collect()
-        new = tuple((row["path"], max(1, row["length"])) for row in listed)
-        old = () if before is None else before.files
-        input_of = before.of if before is not None and not new else sum(size for _, size in (*old, *new))
-        return cls((*old, *new), input_of, percentile)
+        there, known = {split.path for split in splits}, set[str]()
+        away = 0
+        if before is not None:
+            known = {split.path for split in before.files}
+            away = counted_bytes(split for split in before.files if split.path not in there)
+        input_of = before.of if before is not None and there <= known else counted_bytes(splits) + away
+        return cls(splits, input_of, percentile, away)
 
     @property
     def enough(self) -> int:
         """The bytes of ``splits`` that are waited for; none or less where the share is read already."""
-        read = self.of - sum(size for _, size in self.splits)
+        read = self.of - counted_bytes(self.splits) - self.away
         return math.ceil(self.of * Fraction(str(self.percentile)) / 100) - read
+
+    def at_least(self) -> tuple[Split, ...]:
+        """As many of them, in their order, as are enough."""
+        enough, taken = self.enough, list[Split]()
+        for split in self.splits:
+            if enough <= 0:
+                break
+            taken.append(split)
+            enough -= counted_bytes((split,))
+        return tuple(taken)
 
     @contextmanager
     def mapped(self, spark: SparkSession, step: MapStep) -> Iterator[RDD[Shuffled]]:
@@ -81,12 +101,6 @@ class Share:
         finally:
             for one in kept:
                 one.unpersist()
-
-    def left_out(self, read: Collection[str]) -> LeftOut | None:
-        """The splits that are not among the files that were read."""
-        known = set(read)
-        left = tuple(split for split in self.splits if split[0] not in known)
-        return LeftOut(left, self.of) if left else None
 
 
 def _first(
@@ -113,13 +127,13 @@ def _first(
 
     def compute(piece: tuple[Split, ...]) -> RDD[Shuffled]:
         context.setJobGroup(group, "a piece of the input", interruptOnCancel=True)
-        mapped = step(Listing(spark, None, piece)).persist(StorageLevel.MEMORY_AND_DISK)
+        mapped = step(Reading(spark, (piece,))).persist(StorageLevel.MEMORY_AND_DISK)
         kept.append(mapped)
         mapped._jrdd.count()  # noqa: SLF001 - counted by the JVM, without another worker
         return mapped
 
     with ThreadPoolExecutor(context.defaultParallelism + _AT_HAND, "dataflow-share") as pool:
-        jobs = {pool.submit(compute, piece): sum(size for _, size in piece) for piece in pieces if enough > 0}
+        jobs = {pool.submit(compute, piece): counted_bytes(piece) for piece in pieces if enough > 0}
         try:
             for job in as_completed(jobs):
                 job.result()

@@ -29,8 +29,8 @@ from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 from airflow_dataflow_provider.spark.driver_side import ROWS, ROWS_CONF
 from airflow_dataflow_provider.spark.frames import schema_bytes, schema_from_bytes
+from airflow_dataflow_provider.spark.listing import SourceListing
 from airflow_dataflow_provider.spark.reading import Schema, check_columns, column_types, columns_of_elements
-from airflow_dataflow_provider.spark.source_files import first_file
 from airflow_dataflow_provider.spark.stages import Stages
 from airflow_dataflow_provider.spark.user_code import carry, check_named
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.progress.records import EpochRecord
+    from airflow_dataflow_provider.spark.workers import Workers
 
 _log = logging.getLogger(__name__)
 _PARTITIONS_ON_A_CLUSTER = 8
@@ -79,6 +80,8 @@ class Submission:
     now: Callable[[], Micros] = wall_clock
     on_epoch: Callable[[EpochRecord], None] = lambda record: None  # noqa: ARG005 - a listener that does not listen
     on_start: Callable[[RuntimeMode, SparkSession], None] = lambda mode, spark: None  # noqa: ARG005
+    workers: Workers | None = None
+    """Where tasks run; by default on Spark, which is started, or found running."""
 
 
 def run(submission: Submission, stopping: threading.Event | None = None) -> RuntimeMode:
@@ -152,31 +155,38 @@ def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stoppin
     log = EpochLog(store)
     if submission.interval is not None:
         _check_batch_owns(store, log, submission.interval, pipeline)
-    spark_conf = {name: value for name, value in submission.conf.items() if name not in (PARTITIONS_CONF, ROWS_CONF)}
     schema = _await_schema(pipeline, store, mode, heart.check, stopping)
     if schema is None:
         return
 
-    from airflow_dataflow_provider.spark.epochs import Run  # noqa: PLC0415 - the checks above need no Spark
     from airflow_dataflow_provider.spark.pane_writer import PaneWriter  # noqa: PLC0415
+    from airflow_dataflow_provider.spark.run import Run  # noqa: PLC0415 - the checks above need no Spark
     from airflow_dataflow_provider.spark.runner import Runner  # noqa: PLC0415
-    from airflow_dataflow_provider.spark.session import spark_session  # noqa: PLC0415
 
     panes = PaneWriter(store, standing.state_id, pipeline)
     if not needs_spark(pipeline):
         panes.open(Stages.of(pipeline, schema))
     carry(pipeline)
-    spark = spark_session(f"dataflow-{pipeline.name}", master=submission.master, conf=spark_conf)
+    workers = submission.workers or _spark_workers(submission, mode, ownership)
+    stages = workers.stages(pipeline, schema)
+    panes.open(stages)
+    run_ = Run(
+        workers, pipeline, store, standing, ownership, log, panes, stages, mode.value, submission.run_id,
+        submission.now, submission.on_epoch, policies=submission.policies, driver_rows=owned.driver_rows,
+    )  # fmt: skip
+    Runner(run_, heart.check, stopping).run(mode, submission.interval)
+
+
+def _spark_workers(submission: Submission, mode: RuntimeMode, ownership: Ownership) -> Workers:
+    from airflow_dataflow_provider.spark.session import spark_session  # noqa: PLC0415 - the checks before need no Spark
+    from airflow_dataflow_provider.spark.workers import SparkWorkers  # noqa: PLC0415
+
+    conf = {name: value for name, value in submission.conf.items() if name not in (PARTITIONS_CONF, ROWS_CONF)}
+    spark = spark_session(f"dataflow-{submission.pipeline.name}", master=submission.master, conf=conf)
     context = spark.sparkContext
     ownership.heartbeat(submission.now(), application_id=context.applicationId, ui=context.uiWebUrl)
     submission.on_start(mode, spark)
-    stages = Stages.of(pipeline, schema, spark)
-    panes.open(stages)
-    run_ = Run(
-        spark, pipeline, store, standing, ownership, log, panes, stages, mode.value, submission.run_id, submission.now,
-        submission.on_epoch, policies=submission.policies, driver_rows=owned.driver_rows,
-    )  # fmt: skip
-    Runner(run_, heart.check, stopping).run(mode, submission.interval)
+    return SparkWorkers(spark)
 
 
 def check_plan(pipeline: Pipeline, interval: tuple[Micros, Micros] | None) -> None:
@@ -267,14 +277,24 @@ def _schema(pipeline: Pipeline, store: Store, *, needed: bool) -> Schema | None:
     source = pipeline.source
     if not isinstance(source, Files):  # the plan was checked before
         raise TypeError(source)
-    file = first_file(source, needed=needed)
+    listing = SourceListing(source)
+    listing.check()
+    if needed and listing.is_empty():
+        raise SubmissionError(
+            f"the source {source.path!r} has no files",
+            why="a batch over nothing would replace what stands with nothing",
+            todo="check the path, and that the files' names match it",
+            code="SOURCE_EMPTY",
+        )
     if store.exists(SCHEMA):
         stored = schema_from_bytes(store.read(SCHEMA))
         wanted = pipeline.input_columns(tuple(stored))
         if {*wanted} <= stored.keys():
             return {name: stored[name] for name in wanted}
-    if file is None:
+    first = next(iter(listing.everything()), None)
+    if first is None:
         return None
+    file = first.path
     found = column_types(source, file)
     carried = columns_of_elements(found)
     wanted = pipeline.input_columns(carried)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def epochs_of(state: str, pipeline: Pipeline) -> Iterator[tuple[EpochRecord, Epoch]]:
     """Every committed epoch that took part in the stream, with its elements read anew.
 
-    Epochs that recomputed an interval stand for themselves and are left out.
+    Epochs that recomputed an interval, and abandoned ones, are left out.
 
     Raises:
         StateError: ``STATE_NO_AUDIT`` where an epoch's result is gone from the log.
@@ -37,7 +37,7 @@ def epochs_of(state: str, pipeline: Pipeline) -> Iterator[tuple[EpochRecord, Epo
     store = Store.open(state)
     log, schema = EpochLog(store), _stored_schema(store)
     for record in log.records():
-        if record.interval is not None:
+        if not record.takes_part:
             continue
         prepared = log.prepared(record.epoch)
         if prepared is None:

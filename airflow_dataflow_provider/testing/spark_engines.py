@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from airflow_dataflow_provider.progress.records import EpochRecord
-    from airflow_dataflow_provider.spark.epochs import Run
+    from airflow_dataflow_provider.spark.run import Run
     from airflow_dataflow_provider.spark.runner import Runner
 
 _PATIENCE = 120.0
@@ -212,11 +212,11 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
     from airflow_dataflow_provider.progress.store import Store
     from airflow_dataflow_provider.progress.wall import wall_clock
     from airflow_dataflow_provider.spark.driver_side import ROWS
-    from airflow_dataflow_provider.spark.epochs import Run
     from airflow_dataflow_provider.spark.pane_writer import PaneWriter
     from airflow_dataflow_provider.spark.reading import check_columns
-    from airflow_dataflow_provider.spark.stages import Stages
+    from airflow_dataflow_provider.spark.run import Run
     from airflow_dataflow_provider.spark.user_code import carry
+    from airflow_dataflow_provider.spark.workers import SparkWorkers
 
     with tempfile.TemporaryDirectory(prefix="test-stream-") as name:
         folder = Path(name)
@@ -235,8 +235,8 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
         stage = _Stage(folder, local, frame, epochs[0].clock)
         panes = PaneWriter(store, standing.state_id, local)
         carry(local)
-        spark = local_spark()
-        stages = Stages.of(local, schema, spark)
+        workers = SparkWorkers(local_spark())
+        stages = workers.stages(local, schema)
         panes.open(stages)
 
         def committed(record: EpochRecord) -> None:
@@ -244,7 +244,7 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
             stage.clock = stage.clock_after_data or stage.clock
 
         stage.run = Run(
-            spark=spark,
+            workers=workers,
             pipeline=local,
             store=store,
             identity=standing,

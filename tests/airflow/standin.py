@@ -77,7 +77,6 @@ def commit(
     plan = EpochPlan(
         epoch=0 if last is None else last.epoch + 1,
         kind="interval" if interval else "end_of_input" if whole else "data",
-        spark_batch=None,
         token=ownership.token,
         run_id=asked.run_id,
         mode=asked.mode,
@@ -93,7 +92,6 @@ def commit(
             mode=plan.mode,
             run_id=plan.run_id,
             token=plan.token,
-            spark_batch=None,
             clock=clock,
             published=clock.watermarks,
             end_of_input=whole,

@@ -65,7 +65,6 @@ class Job:
                 mode=self.mode,
                 run_id="run",
                 token=token,
-                spark_batch=None,
                 clock=clock,
                 published=curve,
                 end_of_input=False,

@@ -13,6 +13,7 @@ from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.requests import request_signal
 from airflow_dataflow_provider.progress.signals import FOLDER
+from airflow_dataflow_provider.progress.split import Split
 from airflow_dataflow_provider.progress.status import read_status
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
@@ -115,7 +116,7 @@ def test_signals_that_wait_are_told_and_those_that_nobody_hears_are_not(command:
 def test_what_a_batch_has_left_out_is_told(command: Run, state: str) -> None:
     store = Store.open(state)
     make_identity(store)
-    EpochLog(store).commit(record(0, left_out=LeftOut((("b.parquet", 50), ("c.parquet", 50)), 2000)))
+    EpochLog(store).commit(record(0, left_out=LeftOut((Split("b.parquet", 50), Split("c.parquet", 50)), 2000)))
     told = rows_of(command("status", "--state", state).out)["left"]
     assert told == "out   2 files, 100 bytes, 5 % of the input; the next run without a percentile reads it"
 

@@ -34,7 +34,7 @@ def claim(store: Store, now: int = NOON, **changes: Any) -> Ownership:
 
 
 def plan(epoch: int, **changes: Any) -> EpochPlan:
-    base = EpochPlan(epoch, "data", epoch, 1, "run-1", "streaming", Clock(NOON, NOTHING_KNOWN), NOON)
+    base = EpochPlan(epoch, "data", 1, "run-1", "streaming", Clock(NOON, NOTHING_KNOWN), NOON)
     return dataclasses.replace(base, **changes)
 
 
@@ -45,7 +45,6 @@ def record(epoch: int, **changes: Any) -> EpochRecord:
         mode="streaming",
         run_id="run-1",
         token=1,
-        spark_batch=epoch,
         clock=Clock(NOON, NOTHING_KNOWN),
         published=NOTHING_KNOWN,
         end_of_input=False,
@@ -61,7 +60,7 @@ def record(epoch: int, **changes: Any) -> EpochRecord:
 
 
 def interval_record(epoch: int, start: int, end: int, **changes: Any) -> EpochRecord:
-    batch = {"kind": "interval", "mode": "batch", "interval": (start, end), "end_of_input": True, "spark_batch": None}
+    batch = {"kind": "interval", "mode": "batch", "interval": (start, end), "end_of_input": True}
     return record(epoch, **{**batch, **changes})
 
 

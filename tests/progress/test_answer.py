@@ -13,6 +13,7 @@ from airflow_dataflow_provider.progress.coverage import Coverage
 from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.owner import OwnerInfo
 from airflow_dataflow_provider.progress.records import RowCounts
+from airflow_dataflow_provider.progress.split import Split
 from airflow_dataflow_provider.progress.status import Status
 from tests.progress.samples import NOON, SECOND
 
@@ -122,7 +123,7 @@ def test_a_completed_batch_that_left_something_out_has_reached_the_share_that_it
         "mode": "batch",
         "state": "completed",
         "watermarks": NOTHING_KNOWN,
-        "left_out": LeftOut((("a.parquet", 4),), of=100),
+        "left_out": LeftOut((Split("a.parquet", 4),), of=100),
         "processing_time": NOON + 1,
     }
     assert _ask(percentile=96, **done).reached

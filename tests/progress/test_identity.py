@@ -59,7 +59,7 @@ def test_a_state_of_a_newer_release_is_refused(store: Store) -> None:
     assert error.value.code == "STATE_FORMAT"
 
 
-@pytest.mark.parametrize("document", [{}, {"format_version": 1, "name": "departures"}])
+@pytest.mark.parametrize("document", [{}, {"format_version": 2, "name": "departures"}])
 def test_a_damaged_identity_is_unreadable(store: Store, document: dict[str, object]) -> None:
     store.write_json("pipeline.json", document)
     with pytest.raises(StateError, match="is missing") as error:

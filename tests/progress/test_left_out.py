@@ -4,26 +4,27 @@ import pytest
 
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.progress.left_out import LeftOut
+from airflow_dataflow_provider.progress.split import Split
 
 
 @pytest.mark.parametrize(
     ("files", "of", "words"),
     [
-        ((("a", 1),), 10, "1 file, 1 byte, 10 % of the input"),
-        ((("a", 400), ("b", 599)), 100_000, "2 files, 999 bytes, 0.999 % of the input"),
-        ((("a", 12_340_000),), 250_000_000, "1 file, 12.3 MB, 4.94 % of the input"),
-        ((("a", 5_000_000_000),), 5_000_000_000, "1 file, 5 GB, 100 % of the input"),
+        ((Split("a", 1),), 10, "1 file, 1 byte, 10 % of the input"),
+        ((Split("a", 400), Split("b", 599)), 100_000, "2 files, 999 bytes, 0.999 % of the input"),
+        ((Split("a", 12_340_000),), 250_000_000, "1 file, 12.3 MB, 4.94 % of the input"),
+        ((Split("a", 5_000_000_000),), 5_000_000_000, "1 file, 5 GB, 100 % of the input"),
     ],
 )
 def test_what_is_left_out_is_told_in_files_in_bytes_and_as_a_share(
-    files: tuple[tuple[str, int], ...], of: int, words: str
+    files: tuple[Split, ...], of: int, words: str
 ) -> None:
     left_out = LeftOut(files, of)
     assert left_out.describe() == words
     assert LeftOut.from_json(left_out.to_json()) == left_out
 
 
-@pytest.mark.parametrize(("files", "of"), [((), 10), ((("a", 0),), 10), ((("a", 11),), 10)])
-def test_what_is_no_part_of_an_input_is_refused(files: tuple[tuple[str, int], ...], of: int) -> None:
+@pytest.mark.parametrize(("files", "of"), [((), 10), ((Split("a", -1),), 10), ((Split("a", 11),), 10)])
+def test_what_is_no_part_of_an_input_is_refused(files: tuple[Split, ...], of: int) -> None:
     with pytest.raises(StateError):
         LeftOut(files, of)

@@ -9,7 +9,7 @@ from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.records import EpochPlan, Prepared, RowCounts
 from airflow_dataflow_provider.progress.store import Store
-from tests.progress.samples import NOON, at_once, plan, record
+from tests.progress.samples import NOON, at_once, interval_record, plan, record
 
 
 @pytest.fixture
@@ -28,7 +28,6 @@ def test_an_empty_log_has_nothing(log: EpochLog) -> None:
     assert log.open_plan() is None
     assert log.planned(0) is log.prepared(0) is log.record(0) is None
     assert list(log.records()) == []
-    assert log.plan_for_batch(0) is None
 
 
 def test_an_epoch_is_planned_prepared_and_committed(log: EpochLog) -> None:
@@ -166,42 +165,21 @@ def test_the_last_record_is_found_without_reading_the_others(log: EpochLog, stor
         list(log.records())
 
 
-def test_the_plan_of_a_spark_batch_is_found_behind_epochs_that_only_moved_the_clock(
+def test_the_commits_of_the_stream_are_read_newest_first_and_those_of_intervals_passed_over(
     log: EpochLog, store: Store
 ) -> None:
     _commit(log, 0, 1)
-    for epoch in (2, 3, 4):
-        log.plan(plan(epoch, kind="clock", spark_batch=None))
-        log.commit(record(epoch, kind="clock", spark_batch=None))
-    for each in (log, EpochLog(store)):
-        assert each.plan_for_batch(1) == plan(1)
-        assert each.plan_for_batch(0) == plan(0)
-        assert each.plan_for_batch(2) is None
-
-
-def test_the_search_for_a_spark_batch_ends_at_the_batch_before(log: EpochLog, store: Store) -> None:
-    _commit(log, 0, 1, 2)
-    store.write("epochs/000000000/000000000000.plan.json", b"not read")
-    reader = EpochLog(store)
-    assert reader.plan_for_batch(2) == plan(2)
-    assert reader.plan_for_batch(5) is None
-    assert EpochLog(store).plan_for_batch(5) is None
-    with pytest.raises(StateError):
-        reader.plan_for_batch(0)
-
-
-def test_a_batch_newer_than_all_planned_ones_costs_no_reading(log: EpochLog, store: Store) -> None:
-    _commit(log, 0, 1)
-    for epoch in (0, 1):
-        store.write(f"epochs/000000000/00000000000{epoch}.plan.json", b"not read")
-    assert log.plan_for_batch(2) is None
-
-
-def test_a_log_of_clock_epochs_alone_is_searched_once(log: EpochLog, store: Store) -> None:
-    log.plan(plan(0, kind="clock", spark_batch=None))
-    assert log.plan_for_batch(0) is None
-    store.write("epochs/000000000/000000000000.plan.json", b"not read")
-    assert log.plan_for_batch(0) is None
+    for epoch in (2, 3):
+        log.plan(plan(epoch, kind="interval", interval=(0, 1)))
+        log.commit(interval_record(epoch, 0, 1))
+    log.plan(plan(4))
+    log.commit(record(4, kind="abandoned"))
+    _commit(log, 5)
+    store.write("epochs/000000000/000000000002.commit.json", b"not read")
+    last = log.last_record()
+    assert [found.epoch for found in log.stream_records(last)] == [5, 1, 0]
+    assert [found.epoch for found in log.stream_records(log.record(4))] == [1, 0]
+    assert list(log.stream_records(None)) == []
 
 
 def test_a_driver_lists_nothing_after_its_first_epoch(
@@ -214,7 +192,6 @@ def test_a_driver_lists_nothing_after_its_first_epoch(
 
     monkeypatch.setattr(type(store), "list", refuse)
     for epoch in (1, 2):
-        assert log.plan_for_batch(epoch) is None
         log.plan(plan(epoch))
         log.prepare(Prepared(epoch, 1))
         log.commit(record(epoch))

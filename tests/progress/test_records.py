@@ -14,6 +14,7 @@ from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, to_micros
 from airflow_dataflow_provider.model.watermarks import DEFAULT_PERCENTILES, WatermarkCurve
 from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.records import EpochPlan, EpochRecord, Prepared, RowCounts
+from airflow_dataflow_provider.progress.split import Split
 from tests.progress.samples import NOON, interval_record, plan, record
 
 _moments = st.integers(to_micros("0001-01-01T00:00:00Z"), to_micros("9999-12-31T23:59:59Z"))
@@ -22,9 +23,8 @@ _curves = st.lists(_times, min_size=len(DEFAULT_PERCENTILES), max_size=len(DEFAU
     lambda times: WatermarkCurve(tuple(zip(DEFAULT_PERCENTILES, sorted(times, reverse=True), strict=True)))
 )
 _counts = st.integers(0, 2**40)
-_left_out = st.builds(
-    lambda files: LeftOut(tuple(files), of=2**60), st.lists(st.tuples(st.text(), st.integers(1, 2**40)), min_size=1)
-)
+_splits = st.builds(Split, st.text(), st.integers(0, 2**40), st.integers(0, 2**60))
+_left_out = st.builds(lambda files: LeftOut(tuple(files), of=2**60), st.lists(_splits, min_size=1))
 _rows = st.builds(RowCounts, _counts, _counts, _counts, _counts)
 _details = st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.booleans()))
 
@@ -33,9 +33,11 @@ def _through_text(document: dict[str, Any]) -> Any:
     return json.loads(json.dumps(document, allow_nan=False))
 
 
-@given(_moments, _curves, _moments, st.none() | _counts, _details)
-def test_a_plan_is_read_back_exactly(now: int, curve: WatermarkCurve, at: int, batch: int | None, details: Any) -> None:
-    written = plan(3, clock=Clock(now, curve), planned_at=at, spark_batch=batch, details=details)
+@given(_moments, _curves, _moments, st.none() | st.lists(_splits).map(tuple), _details)
+def test_a_plan_is_read_back_exactly(
+    now: int, curve: WatermarkCurve, at: int, splits: tuple[Split, ...] | None, details: Any
+) -> None:
+    written = plan(3, clock=Clock(now, curve), planned_at=at, splits=splits, details=details)
     assert EpochPlan.from_json(_through_text(written.to_json())) == written
 
 
@@ -103,7 +105,7 @@ def test_intervals_cover_what_they_computed_and_nothing_between_them() -> None:
 def test_a_batch_over_everything_covers_what_is_older_than_its_run() -> None:
     whole = record(0, kind="end_of_input", mode="batch", end_of_input=True)
     assert whole.following(None).covered.spans == ((MIN_TIME, NOON),)
-    left_out = dataclasses.replace(whole, left_out=LeftOut((("a.parquet", 1),), 10))
+    left_out = dataclasses.replace(whole, left_out=LeftOut((Split("a.parquet", 1),), 10))
     drained = dataclasses.replace(whole, mode="streaming")
     for no_batch_over_everything in (left_out, drained):
         assert not no_batch_over_everything.following(None).covered.spans

@@ -12,6 +12,7 @@ from airflow_dataflow_provider.progress.left_out import LeftOut
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.owner import HEARTBEAT_TIMEOUT
 from airflow_dataflow_provider.progress.records import EpochRecord, RowCounts
+from airflow_dataflow_provider.progress.split import Split
 from airflow_dataflow_provider.progress.status import Status, read_status
 from airflow_dataflow_provider.progress.store import Store
 from tests.progress.samples import NOON, SECOND, claim, interval_record, make_identity, record
@@ -104,14 +105,14 @@ def test_a_batch_is_completed_by_its_interval_or_by_the_end_of_its_input(
 
 def test_what_a_batch_left_out_is_told_until_it_is_read(store: Store) -> None:
     make_identity(store)
-    left_out = LeftOut((("a.parquet", 30), ("b.parquet", 20)), of=1000)
-    ending = {"kind": "end_of_input", "mode": "batch", "spark_batch": None}
+    left_out = LeftOut((Split("a.parquet", 30), Split("b.parquet", 20, 7)), of=1000)
+    ending = {"kind": "end_of_input", "mode": "batch"}
     log = EpochLog(store)
     log.commit(record(0, left_out=left_out, **ending))
     status = _status(store)
     assert (status.left_out, status.end_of_input) == (left_out, False)
     assert status.to_json()["left_out"] == {
-        "files": [["a.parquet", 30], ["b.parquet", 20]],
+        "files": [["a.parquet", 30, 0], ["b.parquet", 20, 7]],
         "bytes": 50,
         "of_bytes": 1000,
     }

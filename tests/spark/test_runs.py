@@ -35,7 +35,7 @@ from airflow_dataflow_provider.testing.panes import assert_panes
 from tests.spark.events import as_truth, events, pipeline, truth, write_files
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -217,19 +217,6 @@ def test_a_file_that_cannot_be_read_fails_the_run_by_its_name_and_the_next_run_g
     frame[500:].write_parquet(broken)
     go(what, state, RuntimeMode.MICRO_BATCH)
     assert read_status(str(state)).rows.read == 1_000
-
-
-def test_a_lost_checkpoint_is_refused(tmp_path: Path, spark: SparkSession) -> None:
-    import shutil
-
-    source, state = tmp_path / "source", tmp_path / "state"
-    write_files(source, events(100), files=1)
-    what = pipeline(source)
-    go(what, state, RuntimeMode.MICRO_BATCH)
-    shutil.rmtree(state / "checkpoint")
-    with pytest.raises(StateError) as refusal:
-        go(what, state, RuntimeMode.MICRO_BATCH)
-    assert refusal.value.code == "STATE_CHECKPOINT_LOST"
 
 
 def test_discarding_panes_add_up_and_retracting_panes_cancel(tmp_path: Path) -> None:

@@ -28,9 +28,12 @@ from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.owner import Ownership
 from airflow_dataflow_provider.progress.records import EpochPlan
 from airflow_dataflow_provider.progress.requests import pending, request_signal
+from airflow_dataflow_provider.progress.split import Split
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark.delays import Observation
-from airflow_dataflow_provider.spark.epochs import Epochs, Run
+from airflow_dataflow_provider.spark.epochs import Epochs
+from airflow_dataflow_provider.spark.read_splits import ReadChain
+from airflow_dataflow_provider.spark.run import Run
 from airflow_dataflow_provider.spark.submit import Submission, run
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.testing.audit import panes_of_reference
@@ -45,7 +48,7 @@ PIPELINE = (
     )
     .combine(total=Sum("value"))
 )
-LISTING: Any = "Spark's rows"
+SPLITS = [Split("a.parquet", 1)]
 
 
 class CrashError(Exception):
@@ -70,19 +73,19 @@ class Driver(Epochs):
         owner = Ownership.claim(store, mode="streaming", run_id="run", now=0, take_over=True)
         panes: Any = SimpleNamespace(sync=lambda: None, commit=lambda _: self._die("prepared"))
         what = Run(
-            spark=None, pipeline=PIPELINE, store=store, identity=standing, ownership=owner, log=EpochLog(store),
+            workers=None, pipeline=PIPELINE, store=store, identity=standing, ownership=owner, log=EpochLog(store),
             panes=panes, stages=None, mode="streaming", run_id="run", now=lambda: 0, on_commit=lambda _: None,
             script=lambda: NOTHING_KNOWN,
         )  # type: ignore[arg-type]  # fmt: skip
         super().__init__(what)
 
-    def _execute(self, plan: EpochPlan, listing: object) -> dict[str, Any]:
+    def _execute(self, plan: EpochPlan, files: object) -> dict[str, Any]:
         self._die("planned")
-        assert (listing is not None) == (plan.kind in ("data", "interval"))
+        assert (files is not None) == (plan.kind in ("data", "interval"))
         return {
             "panes": 0, "pane_files": [], "read": 0, "late": 0, "expired": 0, "rejected": 0, "state_bytes": 0,
             "horizon": iso(MIN_TIME), "frontier": iso(MIN_TIME), "distinct": 0.0, "chains": {}, "further": [],
-            "left_out": None, "observed": None,
+            "left_out": None, "observed": None, "files": [], "read_splits": ReadChain().to_json(),
             "delays": Observation().to_json(), "clock_processing_time": iso(0),
         }  # fmt: skip
 
@@ -114,7 +117,7 @@ def test_a_signal_moves_the_clock_of_one_epoch(by: str, tmp_path: Path) -> None:
     raise_signal(tmp_path, by)
     assert driver.clock(idle=True)
     assert not driver.clock(idle=True)
-    driver.data(LISTING, 0)
+    driver.data(SPLITS)
     assert heard(tmp_path) == [["publish"], []]
     assert pending(Store.open(str(tmp_path))) == []
 
@@ -122,7 +125,7 @@ def test_a_signal_moves_the_clock_of_one_epoch(by: str, tmp_path: Path) -> None:
 def test_an_epoch_with_elements_and_the_end_of_input_take_signals_too(tmp_path: Path) -> None:
     driver = Driver(tmp_path)
     raise_signal(tmp_path, "request")
-    driver.data(LISTING, 0)
+    driver.data(SPLITS)
     raise_signal(tmp_path, "request")
     driver.end_of_input()
     assert heard(tmp_path) == [["publish"], ["publish"]]
@@ -131,7 +134,7 @@ def test_an_epoch_with_elements_and_the_end_of_input_take_signals_too(tmp_path: 
 def test_the_recomputing_of_an_interval_leaves_signals_to_the_stream(tmp_path: Path) -> None:
     driver = Driver(tmp_path)
     raise_signal(tmp_path, "request")
-    driver.interval(LISTING, (0, 1))
+    driver.interval(SPLITS, (0, 1))
     assert heard(tmp_path) == [[]]
     assert len(pending(Store.open(str(tmp_path)))) == 1
 
@@ -150,10 +153,8 @@ def test_a_crash_neither_loses_a_signal_nor_doubles_it(
     if again:
         raise_signal(tmp_path, by)  # while nobody drives: the next epoch's, not the one that was planned
     driver = Driver(tmp_path)
-    driver.resume(lambda: LISTING)
-    # Before Spark hands the interrupted batch out again, a tick may come.
-    interrupted = kind == "data" and dies == "planned"
-    assert driver.clock(idle=True) is (again and not interrupted)
+    driver.resume(lambda: SPLITS)
+    assert driver.clock(idle=True) is again
     act(driver, kind)
     driver.clock(idle=True)
     assert [names for names in heard(tmp_path) if names] == [["publish"]] * (1 + again)
@@ -163,7 +164,7 @@ def test_a_crash_neither_loses_a_signal_nor_doubles_it(
 
 def act(driver: Driver, kind: str) -> None:
     if kind == "data":
-        driver.data(LISTING, 0)
+        driver.data(SPLITS)
     else:
         driver.clock(idle=True)
 

@@ -29,9 +29,12 @@ from airflow_dataflow_provider.model import errors
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.par_do import ParDo
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
+from airflow_dataflow_provider.progress.split import Split
 from airflow_dataflow_provider.progress.status import read_status
+from airflow_dataflow_provider.spark import map_side
 from airflow_dataflow_provider.spark.driver_side import ROWS_CONF, DriverSide
 from airflow_dataflow_provider.spark.job import EpochJob, StageState
+from airflow_dataflow_provider.spark.listing import SourceListing
 from airflow_dataflow_provider.spark.reduce_side import ANSWER, ReduceSide
 from airflow_dataflow_provider.spark.stages import Stages
 from airflow_dataflow_provider.spark.state import Chain
@@ -117,16 +120,17 @@ def job(tmp_path: Path) -> EpochJob:
 
 
 @pytest.fixture
-def damaged(tmp_path: Path) -> list[dict[str, Any]]:
-    """A listing with a good file and one that is no Parquet."""
+def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Split, ...]]:
+    """A task with a good file and one that is no Parquet, which are sent off one after the other."""
+    monkeypatch.setattr(map_side, "_CHUNK_BYTES", 1)
     write_files(tmp_path / "source", events(100), files=2)
     bad = tmp_path / "source" / "part-0001.parquet"
     bad.write_bytes(b"not Parquet")
-    return [{"path": str(path), "length": 2**30} for path in sorted((tmp_path / "source").iterdir())]
+    return [tuple(SourceListing(Files(str(tmp_path / "source"), event_time="happened")).everything())]
 
 
 def test_a_map_tasks_error_goes_to_every_partition_and_none_of_them_reduces(
-    job: EpochJob, damaged: list[dict[str, Any]], tmp_path: Path
+    job: EpochJob, damaged: list[tuple[Split, ...]], tmp_path: Path
 ) -> None:
     sent = [*job.map_side.run_task(damaged)]
     assert {to for to, (origin, _) in sent if origin == FAILURE} == {*range(PARTITIONS)}
