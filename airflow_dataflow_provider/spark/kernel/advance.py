@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from airflow_dataflow_provider.model.windows import expired_until
-from airflow_dataflow_provider.spark.kernel import by_element, folding, merging, publishing
+from airflow_dataflow_provider.spark.kernel import by_element, by_run, folding, merging, publishing
 from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Outcome, Progress
 from airflow_dataflow_provider.spark.kernel.triggers.wake import Wake
 
@@ -52,7 +52,9 @@ def advance(
     if kernel.by_element and (came or arriving is not None):
         publishing.at_boundary(kernel, now)
     if arrived is not None:
-        if kernel.one_by_one:
+        if kernel.by_run:
+            by_run.take(kernel, now, arrived.elements)
+        elif kernel.one_by_one:
             merging.one_by_one(kernel, now, arrived)
         elif kernel.by_element:
             by_element.take(kernel, now, arrived.elements)

@@ -62,7 +62,7 @@ def take_into(
     going = ~sub[FINISHED].to_numpy()
     windows, elements = kernel.windows(sub, now.clock, at_boundary=False), Elements(ordered, bounds[1:])
     fires = np.zeros(len(ordered), dtype=np.bool_)
-    fires[_firings(kernel, now.clock, elements, bounds[:-1], windows, states=states, going=going)] = True
+    fires[firings(kernel, now.clock, elements, bounds[:-1], windows, states=states, going=going)] = True
     after = _publish(kernel, now, sub, ordered, row, fires=fires)
     after = kernel.with_states(after, states).with_columns(pl.Series(FINISHED, ~going))
     untouched = ~is_touched
@@ -71,8 +71,16 @@ def take_into(
     return touched if beside is None else np.concatenate([beside[untouched], beside[touched]])
 
 
-def _firings(
-    kernel: Kernel, clock: Clock, elements: Elements, start: Indices, windows: Windows, *, states: States, going: Mask
+def firings(
+    kernel: Kernel,
+    clock: Clock,
+    elements: Elements,
+    start: Indices,
+    windows: Windows,
+    *,
+    states: States,
+    going: Mask,
+    bounds: tuple[Times, Times] | None = None,
 ) -> Indices:
     """The positions of the elements after which a pane is fired; trigger states and ``going`` are moved on, in place.
 
@@ -84,6 +92,7 @@ def _firings(
         windows: as they stand before the elements.
         states: the triggers'.
         going: which of them have not finished.
+        bounds: where each element's window starts and ends once it is in, if windows grow.
     """
     match kernel.grouping.trigger:
         case Repeat(trigger=AtCount(n=n)):
@@ -104,6 +113,8 @@ def _firings(
         if not len(rows):
             break
         found.append(due[fires])
+        if bounds is not None:
+            windows.start[rows], windows.end[rows] = bounds[0][due[fires]], bounds[1][due[fires]]
         windows.first_arrival[rows] = _first_arrival(kernel, windows, elements, rows, at)
         fired = np.zeros(len(windows), dtype=np.bool_)
         fired[rows] = True
@@ -134,11 +145,15 @@ def _first_arrival(kernel: Kernel, windows: Windows, elements: Elements, rows: I
     """When the first element of the pane arrived, of windows that fire before a position; timers may ask."""
     if not kernel.book.timed:
         return 0
+    return np.minimum(earliest(elements, elements.prepared["since"][rows], at[rows]), windows.first_arrival[rows])
+
+
+def earliest(elements: Elements, start: Indices, stop: Indices) -> Times:
+    """The earliest arrival among the elements from each position to before another."""
     if "arrivals" not in elements.prepared:
         elements.prepared["arrivals"] = np.append(elements.frame[ARRIVAL].to_numpy(), NOT_FRESH)
-    borders = np.column_stack([elements.prepared["since"][rows], at[rows]]).ravel()
-    first: Times = np.minimum.reduceat(elements.prepared["arrivals"], borders)[::2]
-    return np.minimum(first, windows.first_arrival[rows])
+    first: Times = np.minimum.reduceat(elements.prepared["arrivals"], np.column_stack([start, stop]).ravel())[::2]
+    return first
 
 
 def _publish(

@@ -1,8 +1,9 @@
 """Windows that merge: what arrives joins the key's open windows, and what was said of each of those is not forgotten.
 
 Sessions whose trigger looks only at clocks arrive partly combined, and an epoch is one merge of all keys at once. Where
-the order of elements matters (a trigger that looks at them, or a user's own way of merging), they are taken one by one:
-the first element of every key, then the second of every key, and so on.
+windows merge in a user's own way, or the trigger of sessions is a user's own, the elements are taken one by one: the
+first element of every key, then the second of every key, and so on. For other triggers that look at elements of
+sessions see :mod:`by_run`.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def take(kernel: Kernel, now: Progress, arrived: Arrived) -> None:
     frames = came if elements is None else [*came, elements]
     if not frames:
         return
-    touched = _Touched.of(kernel, now, frames)
+    touched = Touched.of(kernel, now, frames)
     codes = touched.arrived
     if elements is not None and late:
         taken = _judged(kernel, now, (touched.sub, touched.codes), [*came, elements], codes)
@@ -58,7 +59,7 @@ def take(kernel: Kernel, now: Progress, arrived: Arrived) -> None:
         came.append(lifted.select(*kernel.partial_schema))
     before = touched.sub, now.changed[touched.mask], touched.codes
     merged, _ = _merge(kernel, now, before, pl.concat(came), codes)
-    _put_back(kernel, now, touched, merged)
+    put_back(kernel, now, touched, *merged[:2])
 
 
 def one_by_one(kernel: Kernel, now: Progress, arrived: Arrived) -> None:
@@ -70,7 +71,7 @@ def one_by_one(kernel: Kernel, now: Progress, arrived: Arrived) -> None:
     elements = arrived.elements
     if elements is None or not len(elements):
         return
-    touched = _Touched.of(kernel, now, [elements])
+    touched = Touched.of(kernel, now, [elements])
     codes, key_of = touched.arrived, touched.codes
     if not kernel.by_element:
         taken = _judged(kernel, now, (touched.sub, key_of), [elements], codes)
@@ -93,11 +94,11 @@ def one_by_one(kernel: Kernel, now: Progress, arrived: Arrived) -> None:
         key_of = by_element.take_into(kernel, now, of_turn, rows, beside=key_of)
     after = now.state, now.changed, key_of
     now.state, now.changed = whole
-    _put_back(kernel, now, touched, after)
+    put_back(kernel, now, touched, *after[:2])
 
 
 @dataclass(frozen=True, slots=True)
-class _Touched:
+class Touched:
     """What an epoch can touch of a partition: the open windows of the keys that something has arrived for.
 
     Attributes:
@@ -113,7 +114,7 @@ class _Touched:
     arrived: Codes
 
     @classmethod
-    def of(cls, kernel: Kernel, now: Progress, arrived: list[pl.DataFrame]) -> _Touched:
+    def of(cls, kernel: Kernel, now: Progress, arrived: list[pl.DataFrame]) -> Touched:
         """Find them."""
         key = list(kernel.grouping.key)
         frames = [part.select(key) for part in arrived]
@@ -130,9 +131,8 @@ _Open = tuple[pl.DataFrame, Mask, Codes]
 """Open windows, which of them differ from before the epoch, and their keys' numbers."""
 
 
-def _put_back(kernel: Kernel, now: Progress, touched: _Touched, merged: _Open) -> None:
-    """The touched windows beside the others."""
-    after, changed, _ = merged
+def put_back(kernel: Kernel, now: Progress, touched: Touched, after: pl.DataFrame, changed: Mask) -> None:
+    """The touched windows, as they are now, beside the others."""
     other = ~touched.mask
     now.touched = touched.sub
     now.state = pl.concat([now.state.filter(other), after.select(*kernel.state_schema)], rechunk=True)

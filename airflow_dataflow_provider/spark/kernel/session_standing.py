@@ -1,0 +1,87 @@
+"""What stands for sessions in an epoch with many firings: each takes back what is left of those before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from airflow_dataflow_provider.spark.kernel.columns import END, INDEX, STANDING, START, TIMESTAMP
+from airflow_dataflow_provider.spark.kernel.session_groups import GROUP
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.spark.kernel.kernel import Kernel
+    from airflow_dataflow_provider.spark.kernel.session_groups import Groups
+    from airflow_dataflow_provider.spark.kernel.triggers.node import Indices, Mask
+
+
+@dataclass(slots=True)
+class SessionStanding:
+    """The panes that stand, or come to stand: those of the open windows, then those of the firings.
+
+    Attributes:
+        kernel: the grouping's.
+        items: what :class:`ListedStanding` keeps of each.
+        owner: for each the group that takes it back, or that it is left to.
+    """
+
+    kernel: Kernel
+    items: pl.DataFrame
+    owner: Indices
+
+    @classmethod
+    def of(
+        cls, kernel: Kernel, sub: pl.DataFrame, rows: pl.DataFrame, values: pl.DataFrame, groups: Groups
+    ) -> SessionStanding:
+        """Of these open windows and firings."""
+        listed = sub.select(pl.Series(GROUP, groups.of_window), STANDING)
+        listed = listed.filter((pl.col(GROUP) >= 0) & (pl.col(STANDING).list.len() > 0)).explode(STANDING)
+        stood = listed.unnest(STANDING)
+        timestamp = kernel.panes.timestamp(rows).alias(TIMESTAMP)
+        made = rows.select(START, END, pl.lit(0, dtype=pl.Int32).alias(INDEX)).with_columns(timestamp).hstack(values)
+        items = pl.concat([stood.drop(GROUP), made.select(stood.drop(GROUP).columns)])
+        return cls(kernel, items, np.concatenate([stood[GROUP].to_numpy(), groups.follows[: len(rows)]]))
+
+    def silent(self, rows: pl.DataFrame, values: pl.DataFrame) -> Mask:
+        """Which firings would say what stands already: one pane of the same bounds and values."""
+        firings = len(rows)
+        count = np.bincount(self.owner, minlength=firings)[:firings]
+        only = np.zeros(max(firings, int(self.owner.max(initial=0)) + 1), np.int64)
+        only[self.owner] = np.arange(len(self.owner))
+        alone = np.flatnonzero(count == 1)
+        before, again = self.items[only[alone]], self.items[len(self.items) - firings :][alone]
+        compared = [START, END, *values.columns, *([TIMESTAMP] if self.kernel.standing.timed else [])]
+        same = np.ones(len(alone), np.bool_)
+        for name in compared:
+            same &= before[name].eq_missing(again[name]).to_numpy()
+        silent = np.zeros(firings, np.bool_)
+        silent[alone[same]] = True
+        return silent
+
+    def number(self, index: Indices) -> None:
+        """Say which number the pane of each firing has; one that was silent has that of the pane that stands."""
+        numbers = self.items[INDEX].to_numpy().copy()
+        numbers[len(numbers) - len(index) :] = index
+        self.items = self.items.with_columns(pl.Series(INDEX, numbers, dtype=pl.Int32))
+
+    def taken_back(self, rows: pl.DataFrame, silent: Mask) -> tuple[pl.DataFrame, Indices]:
+        """What the firings that say something take back, in their order; and for each the firing."""
+        found = self._of(np.append(~silent, False)[np.minimum(self.owner, len(rows))])
+        by = self.owner[found]
+        return rows[by].select(*self.kernel.grouping.key).hstack(self.items[found]), by
+
+    def left(self, firings: int, sessions: int) -> pl.Series:
+        """For each session that is left, the list of what stands for it."""
+        found = self._of(self.owner >= firings)
+        listed = pl.DataFrame({GROUP: self.owner[found] - firings}).hstack(
+            [self.items[found].to_struct(STANDING)]
+        ).group_by(GROUP, maintain_order=True).agg(STANDING)  # fmt: skip
+        numbered = pl.DataFrame({GROUP: np.arange(sessions)})
+        return numbered.join(listed, on=GROUP, how="left", maintain_order="left")[STANDING]
+
+    def _of(self, mask: Mask) -> Indices:
+        """Some items by owner, and in the order of their windows."""
+        found = np.flatnonzero(mask)
+        return found[np.lexsort((self.items[START].to_numpy()[found], self.owner[found]))]
