@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from airflow_dataflow_provider.model.errors import DataflowError, EngineError, InterruptedRunError, SubmissionError
+from airflow_dataflow_provider.progress.error_file import leave
 
 
 def tell(error: BaseException, *, as_json: bool, error_file: str | None) -> int:
@@ -29,7 +30,10 @@ def tell(error: BaseException, *, as_json: bool, error_file: str | None) -> int:
     if told.exit_code == EngineError.exit_code:
         text += f"\nTraceback: {_keep_traceback(error, error_file)}"
     if error_file is not None:
-        _leave(Path(error_file), told)
+        try:
+            leave(Path(error_file), told)
+        except OSError as failure:
+            text = f"the error file could not be written: {failure}\n{text}"
     with suppress(BrokenPipeError):
         if as_json:
             print(json.dumps(told.to_json()), flush=True)  # noqa: T201 - what the option is for
@@ -100,12 +104,3 @@ def _keep_traceback(error: BaseException, error_file: str | None) -> str:
             return file.name
     except OSError as failure:
         return f"not kept ({failure})\n{text}"
-
-
-def _leave(path: Path, told: DataflowError) -> None:
-    temporary = path.with_suffix(".tmp")
-    try:
-        temporary.write_text(json.dumps(told.to_json()), encoding="utf-8")
-        temporary.replace(path)
-    except OSError as failure:
-        print(f"the error file could not be written: {failure}", file=sys.stderr)  # noqa: T201 - the error itself follows

@@ -11,7 +11,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -22,14 +21,16 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.hooks import guardian
+from airflow_dataflow_provider.progress import error_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-# At the start of a line: Spark's own errors have codes too, and stand inside its log lines.
-_ERROR = re.compile(r"\[[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\] ")
-_ERROR_MORE = ("Why: ", "What to do: ")
+    from airflow_dataflow_provider.model.errors import DataflowError
+
 _TAIL_LINES = 20
+_ERROR = "error.json"
+"""The file in which the driver leaves why it failed."""
 _ENDING = "ending"
 """The file that marks a run whose driver was told to end."""
 
@@ -76,7 +77,7 @@ class DriverRun:
             if not _take(lock, fcntl.LOCK_EX):
                 return False
             announce()
-            for name in ("exit.json", _ENDING):
+            for name in ("exit.json", _ERROR, _ENDING):
                 (self.folder / name).unlink(missing_ok=True)
             if self.log.exists():
                 self.log.replace(f"{self.log}.1")
@@ -92,7 +93,7 @@ class DriverRun:
                         str(grace),
                         *command,
                     ],
-                    env=dict(environment),
+                    env={**environment, error_file.VARIABLE: str(self.folder / _ERROR)},
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -159,24 +160,21 @@ class DriverRun:
             if rest:
                 yield [rest]
 
+    @property
+    def failure(self) -> DataflowError | None:
+        """The error that ended the last launch; None if its driver could not say so, or did not fail."""
+        return error_file.read(self.folder / _ERROR)
+
     def error(self) -> str:
-        """Why the driver failed, in its own words: its last ``[CODE] ...`` message, else the last lines it printed."""
+        """Why the driver failed, in its own words: its error, else the last lines that it printed."""
+        failure = self.failure
+        if failure is not None:
+            return str(failure)
         if not self.log.exists():
             return "it printed nothing"
-        message: list[str] = []
-        tail: deque[str] = deque(maxlen=_TAIL_LINES)
         with self.log.open(encoding="utf-8", errors="replace") as log:
-            for raw in log:
-                line = raw.rstrip()
-                tail.append(line)
-                if _ERROR.match(line):
-                    message = [line]
-                elif line.startswith("Traceback "):
-                    # What ended the driver came after its last message, and is none of ours.
-                    message = []
-                elif message and line.lstrip().startswith(_ERROR_MORE):
-                    message.append(line.strip())
-        return "\n".join(message or tail) or "it printed nothing"
+            tail = deque((line.rstrip() for line in log), maxlen=_TAIL_LINES)
+        return "\n".join(tail) or "it printed nothing"
 
     def _document(self, name: str) -> dict[str, Any] | None:
         try:

@@ -149,7 +149,9 @@ class DataflowOperator(BaseOperator):
             raise AirflowException("the task was killed; its driver was told to stop")
 
     def _failure(self, run: DriverRun, run_id: RunId) -> AirflowException:
-        """Why the driver failed. In cluster deploy mode its words are in the state, not in the log of spark-submit."""
+        """Why the driver failed. In cluster deploy mode its words are in the state, not on this machine."""
+        if run.failure is not None:
+            return driver_failure(run.exit_code, run.failure)
         status = self.hook.status(self.state_url)
         in_state = status.detail if status and owner_run(status) == str(run_id) and status.state == "failed" else ""
         return driver_failure(run.exit_code, in_state or run.error())

@@ -10,14 +10,20 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow_dataflow_provider.model.errors import DataflowError, DefinitionError, StateError
 
 _LASTING = (DefinitionError.exit_code, StateError.exit_code)
-_MAY_PASS = ("[STATE_FILESYSTEM]", "[STATE_STORAGE]", "[STATE_UNREADABLE]", "[SOURCE_EMPTY]", "[SOURCE_NOT_FOUND]")
+_MAY_PASS = ("STATE_FILESYSTEM", "STATE_STORAGE", "SOURCE_EMPTY", "SOURCE_NOT_FOUND")
 """What of these may be another next time: a file system that was away, an input that had not come yet."""
 
 
-def driver_failure(exit_code: int | None, reason: str) -> AirflowException:
-    """The exception for a driver that did not end well, with the driver's own words in it."""
+def driver_failure(exit_code: int | None, reason: DataflowError | str) -> AirflowException:
+    """The exception for a driver that did not end well, with the driver's own words in it.
+
+    Args:
+        exit_code: how its process ended, as far as that is known.
+        reason: the error that it left; else the text of one, with its code in front, or what was printed last.
+    """
     how = "and left no exit status: its guardian was killed" if exit_code is None else f"with exit status {exit_code}"
-    return _failure(exit_code, f"the driver ended {how}:\n{reason}")
+    code = reason.code if isinstance(reason, DataflowError) else reason.partition("]")[0].removeprefix("[")
+    return _failure(exit_code, code, f"the driver ended {how}:\n{reason}")
 
 
 @contextmanager
@@ -26,9 +32,9 @@ def as_task_failure() -> Iterator[None]:
     try:
         yield
     except DataflowError as error:
-        raise _failure(error.exit_code, str(error)) from error
+        raise _failure(error.exit_code, error.code, str(error)) from error
 
 
-def _failure(exit_code: int | None, text: str) -> AirflowException:
-    lasting = exit_code in _LASTING and not any(code in text for code in _MAY_PASS)
+def _failure(exit_code: int | None, code: str, text: str) -> AirflowException:
+    lasting = exit_code in _LASTING and code not in _MAY_PASS
     return AirflowFailException(text) if lasting else AirflowException(text)

@@ -18,12 +18,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+from airflow_dataflow_provider.cli.failures import tell
 from airflow_dataflow_provider.cli.run import add_policies_to
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.errors import DataError, DataflowError, InterruptedRunError
 from airflow_dataflow_provider.model.time import to_micros
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
-from airflow_dataflow_provider.progress import identity
+from airflow_dataflow_provider.progress import error_file, identity
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.owner import Heart, Ownership
 from airflow_dataflow_provider.progress.records import EpochPlan, EpochRecord, RowCounts
@@ -182,8 +183,7 @@ def main() -> None:
     try:
         drive(asked)
     except DataflowError as error:
-        print(error, file=sys.stderr)
-        sys.exit(error.exit_code)
+        sys.exit(tell(error, as_json=False, error_file=os.environ.get(error_file.VARIABLE)))
 
 
 if __name__ == "__main__":

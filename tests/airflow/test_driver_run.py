@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from airflow_dataflow_provider.hooks.driver import DriverRun
+from airflow_dataflow_provider.model.errors import StateError
 from tests.airflow.conftest import until
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
@@ -146,35 +148,30 @@ def test_a_command_that_cannot_be_started_says_so(run: DriverRun) -> None:
     assert "/no/such/spark-submit" in run.error()
 
 
-def test_the_error_is_the_drivers_own_last_message(run: DriverRun) -> None:
+def test_the_error_is_what_the_driver_has_left_and_not_what_it_printed(run: DriverRun) -> None:
+    error = StateError("the state is another's", why="two would mix", todo="another URL", code="STATE_OTHER_PIPELINE")
+    (run.folder.parent / "error.json").write_text(json.dumps(error.to_json()))
     start(
         run,
-        r"""
-        print("26/01/01 00:00:00 WARN something else")
-        print("[STATE_OTHER_PIPELINE] the state is another's")
-        print("Why: two pipelines would mix")
-        print("What to do: give another URL")
-        print("26/01/01 00:00:01 INFO SparkContext: stopped")
+        f"""
+        import os, shutil
+        shutil.copy({str(run.folder.parent / "error.json")!r}, os.environ["DATAFLOW_ERROR_FILE"])
+        print("[OWNER_HELD] a message of an earlier try, in the log")
         raise SystemExit(3)
         """,
     )
     until(lambda: not run.alive)
-    assert run.error() == (
-        "[STATE_OTHER_PIPELINE] the state is another's\nWhy: two pipelines would mix\nWhat to do: give another URL"
-    )
+    assert (type(run.failure), run.error()) == (StateError, str(error))
 
-
-def test_a_code_in_a_line_of_sparks_log_is_not_the_reason(run: DriverRun) -> None:
-    start(
-        run,
-        r"""
-        print("[OWNER_HELD] an earlier message")
-        print("26/01/01 00:00:00 WARN FileStreamSink: [PATH_NOT_FOUND] Path does not exist", flush=True)
-        raise ZeroDivisionError("the real reason")
-        """,
-    )
+    start(run, "raise SystemExit(3)")
     until(lambda: not run.alive)
-    assert run.error().splitlines()[-1] == "ZeroDivisionError: the real reason"
+    assert run.failure is None, "the error of one launch is not the next one's"
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '"text"'])
+def test_an_error_file_of_another_kind_is_none(content: str, tmp_path: Path) -> None:
+    (tmp_path / "error.json").write_text(content)
+    assert DriverRun(tmp_path).failure is None
 
 
 def test_without_a_message_the_error_is_the_end_of_the_log(run: DriverRun) -> None:

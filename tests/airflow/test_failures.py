@@ -23,6 +23,7 @@ from airflow_dataflow_provider.operators.failures import as_task_failure, driver
         (StateError("another's", code="STATE_OTHER_PIPELINE"), True),
         (StateError("away", code="STATE_FILESYSTEM"), False),
         (StateError("full", code="STATE_STORAGE"), False),
+        (StateError("damaged, see [STATE_STORAGE]", code="STATE_UNREADABLE"), True),
         (SubmissionError("no files yet", code="SOURCE_NOT_FOUND"), False),
         (OwnershipError("held", code="OWNER_HELD"), False),
         (DataError("rejects", code="DATA_REJECTS"), False),
@@ -34,8 +35,9 @@ def test_only_what_a_retry_cannot_mend_fails_for_good(error: DataflowError, last
         raise error
     assert type(caught.value) is expected
     assert str(caught.value) == str(error)
-    # The same from the driver, of which there is the exit status and the text.
-    assert type(driver_failure(error.exit_code, str(error))) is expected
+    # The same from the driver, of which there is the exit status, and the error or its text.
+    for reason in (error, str(error)):
+        assert type(driver_failure(error.exit_code, reason)) is expected
 
 
 def test_a_driver_that_vanished_may_be_tried_again() -> None:
