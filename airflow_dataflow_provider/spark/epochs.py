@@ -17,7 +17,8 @@ from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
-from airflow_dataflow_provider.progress import signals
+from airflow_dataflow_provider.progress import set_aside, signals
+from airflow_dataflow_provider.progress.housekeeping import Housekeeping
 from airflow_dataflow_provider.progress.left_out import LeftOut, counted_bytes
 from airflow_dataflow_provider.progress.pane_commits import PaneCommit
 from airflow_dataflow_provider.progress.records import EpochKind, EpochPlan, EpochRecord, Prepared, RowCounts
@@ -26,7 +27,7 @@ from airflow_dataflow_provider.spark.continuation import KEPT, Continuation
 from airflow_dataflow_provider.spark.driver_side import is_plain
 from airflow_dataflow_provider.spark.frames import from_blob
 from airflow_dataflow_provider.spark.job import EpochJob, StageState
-from airflow_dataflow_provider.spark.map_side import EXPIRED_FOLDER, REJECTED_FOLDER, Report
+from airflow_dataflow_provider.spark.map_side import Report
 from airflow_dataflow_provider.spark.read_splits import ReadSplits
 from airflow_dataflow_provider.spark.reduce_side import Reduced
 from airflow_dataflow_provider.spark.run import Run
@@ -36,7 +37,6 @@ from airflow_dataflow_provider.spark.stragglers import Share
 if TYPE_CHECKING:
     from airflow_dataflow_provider.progress.requests import Request
     from airflow_dataflow_provider.progress.split import Split
-    from airflow_dataflow_provider.spark.reduce_side import Reduced
 
 _ABANDONED = "abandoned"
 """In the details of a result that says: nothing came of this plan, and nothing will."""
@@ -55,6 +55,7 @@ class Epochs:
         opened = run.log.open_plan()
         self._resumed = None if opened is None else opened.epoch
         self._signals = signals.listened_to(run.pipeline)
+        self._housekeeping = Housekeeping(run.store, run.log, run.ownership.token, run.retention)
         # In a batch processing time stands still until the input ends.
         self._timers = MIN_TIME if run.mode == RuntimeMode.BATCH else None
         self.read = ReadSplits.restore(run.store, run.log, last)
@@ -201,10 +202,11 @@ class Epochs:
         self._next = plan.epoch + 1
 
     def sweep(self) -> None:
-        """Remove state files that nothing stands on any more; only between epochs."""
+        """Remove what nothing stands on any more; only between epochs."""
         files = (name for each in self._before.states for chain in each.chains.values() for name in chain.files)
         state.sweep(self._run.store, files, before=self._next)
         self.read.sweep(self._run.store)
+        self._housekeeping.sweep(before=self._next, now=self._run.now())
 
     def _estimate(self, now: Micros, *, idle: bool) -> WatermarkCurve:
         """The curve to be told now; a test may say it."""
@@ -246,7 +248,7 @@ class Epochs:
         prepared = run.log.prepared(plan.epoch)
         if prepared is None:
             result = self._execute(plan, files)
-            for folder in (state.FOLDER, EXPIRED_FOLDER, REJECTED_FOLDER):
+            for folder in (state.FOLDER, *set_aside.NAMED):
                 run.store.sync(f"{folder}/{plan.epoch:012d}")
             run.panes.sync()
             run.ownership.check()

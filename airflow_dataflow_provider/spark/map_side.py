@@ -18,6 +18,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MAX_TIME
+from airflow_dataflow_provider.progress.set_aside import EXPIRED_FOLDER, REJECTED_FOLDER
 from airflow_dataflow_provider.progress.split import Split
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
@@ -41,8 +42,6 @@ comes from; or, for partition 0, :data:`REPORT` and what the task saw."""
 REPORT = ""
 _CHUNK_BYTES = 16 * 2**20
 """Files are combined together until this many bytes of them; then what they came to is sent off."""
-
-EXPIRED_FOLDER, REJECTED_FOLDER = "expired", "rejected"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.batch import BatchPolicies
+from airflow_dataflow_provider.progress.set_aside import Retention
 from airflow_dataflow_provider.spark.driver_side import ROWS
 
 if TYPE_CHECKING:
@@ -44,3 +45,5 @@ class Run:
     policies: BatchPolicies = field(default_factory=BatchPolicies)
     driver_rows: int = ROWS
     """Up to how many open windows and rows the driver reduces."""
+    retention: Retention = field(default_factory=Retention)
+    """How long rows that are set aside are kept."""

@@ -24,6 +24,7 @@ from airflow_dataflow_provider.model.windows import GlobalWindows
 from airflow_dataflow_provider.progress import identity
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.owner import Heart, Ownership
+from airflow_dataflow_provider.progress.set_aside import RETENTION_CONF, Retention
 from airflow_dataflow_provider.progress.signals import listened_to
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
@@ -59,7 +60,7 @@ class Submission:
         state: the URL of its state, on a file system that Spark, its workers and Airflow all reach.
         interval: for a batch, the windows whose end lies in ``(from, to]``.
         master: Spark's master; None leaves it to spark-submit, or else is ``local[*]``.
-        conf: settings for Spark, :data:`PARTITIONS_CONF` and :data:`~.driver_side.ROWS_CONF`.
+        conf: settings for Spark, :data:`PARTITIONS_CONF`, :data:`~.driver_side.ROWS_CONF`, :data:`RETENTION_CONF`.
         run_id: names this run; by default made up.
         take_over: fence a driver that lives.
         policies: what the run does at the end of a bounded input, and before.
@@ -111,7 +112,7 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
     if schema is not None and not needs_spark(pipeline):
         Stages.of(pipeline, schema)
     partitions = _partitions(submission.conf, submission.master)
-    rows = _driver_rows(submission.conf)
+    rows, retention = _driver_rows(submission.conf), Retention.from_conf(submission.conf)
     standing = identity.ensure(
         store,
         name=pipeline.name,
@@ -127,7 +128,12 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
     )
     try:
         with Heart(ownership, clock=now) as heart:
-            _run_owned(submission, mode, _Owned(store, standing, ownership, heart, rows), stopping or threading.Event())
+            _run_owned(
+                submission,
+                mode,
+                _Owned(store, standing, ownership, heart, rows, retention),
+                stopping or threading.Event(),
+            )
     except OwnershipError as error:
         ownership.release(now(), "fenced", str(error))
         raise
@@ -147,6 +153,7 @@ class _Owned:
     ownership: Ownership
     heart: Heart
     driver_rows: int
+    retention: Retention
 
 
 def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stopping: threading.Event) -> None:
@@ -173,6 +180,7 @@ def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stoppin
     run_ = Run(
         workers, pipeline, store, standing, ownership, log, panes, stages, mode.value, submission.run_id,
         submission.now, submission.on_epoch, policies=submission.policies, driver_rows=owned.driver_rows,
+        retention=owned.retention,
     )  # fmt: skip
     Runner(run_, heart.check, stopping).run(mode, submission.interval)
 
@@ -181,7 +189,8 @@ def _spark_workers(submission: Submission, mode: RuntimeMode, ownership: Ownersh
     from airflow_dataflow_provider.spark.session import spark_session  # noqa: PLC0415 - the checks before need no Spark
     from airflow_dataflow_provider.spark.workers import SparkWorkers  # noqa: PLC0415
 
-    conf = {name: value for name, value in submission.conf.items() if name not in (PARTITIONS_CONF, ROWS_CONF)}
+    ours = (PARTITIONS_CONF, ROWS_CONF, RETENTION_CONF)
+    conf = {name: value for name, value in submission.conf.items() if not name.startswith(ours)}
     spark = spark_session(f"dataflow-{submission.pipeline.name}", master=submission.master, conf=conf)
     context = spark.sparkContext
     ownership.heartbeat(submission.now(), application_id=context.applicationId, ui=context.uiWebUrl)

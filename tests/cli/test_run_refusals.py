@@ -120,6 +120,7 @@ def test_a_run_that_nothing_is_wrong_with_gets_as_far_as_spark(command: Run, pip
         ([*BATCH, "--conf", "dataflow.state.partitions=many"], "SUBMIT_CONF"),
         ([*BATCH, "--conf", "dataflow.state.partitions=0"], "SUBMIT_CONF"),
         ([*BATCH, "--conf", "dataflow.driver.rows=-1"], "SUBMIT_CONF"),
+        ([*BATCH, "--conf", "dataflow.retention.rejected=ninety"], "SUBMIT_CONF"),
     ],
 )
 def test_a_bad_option_is_refused(command: Run, pipeline: str, state: str, arguments: list[str], code: str) -> None:
