@@ -36,6 +36,7 @@ crash: $(READY) ## kill -9 of the driver, ten times in a row
 
 soak: $(READY) ## every transcript on every engine; 100,000 random pipelines (SOAK="--minutes 10 --seed 1")
 	EVERYWHERE=1 $(BIN)/python -m pytest tests/transcripts
+	$(BIN)/python -m pytest --hypothesis-profile=free tests/model tests/reference
 	$(BIN)/python -m tests.soak $(SOAK)
 
 bench: GROWS = $(if $(filter 0,$(GROWTH)),--no-growth,--growth)

@@ -15,8 +15,10 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# A slow machine is no counter-example. In CI the examples are the same each time: a failure there is about the change.
-hypothesis.settings.register_profile("house", deadline=None, derandomize=bool(os.environ.get("CI")))
+# A slow machine is no counter-example. The examples are the same each time: a failure is about the change, not about
+# luck. `make soak` draws others, with --hypothesis-profile=free.
+hypothesis.settings.register_profile("house", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("free", deadline=None, derandomize=False)
 hypothesis.settings.load_profile("house")
 
 
