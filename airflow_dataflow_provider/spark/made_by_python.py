@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
+import numpy as np
 import polars as pl
 
 from airflow_dataflow_provider.model.errors import DataError
@@ -27,10 +28,16 @@ TYPES: dict[type, pl.DataType] = {
     Decimal: pl.Decimal(38, _DECIMALS),
 }
 """The column type of each Python type that a step can say it makes."""
-_ALSO: dict[type, tuple[type, ...]] = {float: (float, int)}
+_ALSO: dict[type, tuple[type, ...]] = {
+    float: (float, int, np.floating, np.integer),
+    int: (int, np.integer),
+    bool: (bool, np.bool_),
+}
 """Types that are taken for others; otherwise only a type itself and what derives from it."""
 _NOT: dict[type, type] = {int: bool, float: bool, dt.date: dt.datetime}
 """Types that derive from another in Python, but mean something else."""
+NOT_TAKEN = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
+"""What polars raises where a value does not fit into a column."""
 _MOST = 200
 """Characters of a value that are told."""
 
@@ -42,20 +49,39 @@ def series(step: PerElement, name: str, values: list[Any]) -> pl.Series:
         DataError: ``DATA_PAR_DO`` for a value that is not of the type that the step says it makes, or does not fit.
     """
     kind = step.makes[name]
+    wrong = unfit(values, kind)
+    if wrong is not None:
+        raise blame(step, type(wrong)(f"it made {name}={wrong}"))
+    try:
+        return pl.Series(name, values, dtype=TYPES[kind], strict=True)
+    except NOT_TAKEN as error:
+        raise blame(step, error, f"in {name}") from error
+
+
+def unfit(values: Sequence[Any], kind: Any) -> TypeError | ValueError | None:  # noqa: ANN401 - a type, or list[...]
+    """The first value that a column of this Python type would change or refuse, and why; None if there is none.
+
+    Args:
+        values: with None for a null.
+        kind: one of the types that a column can have, or ``list[...]`` of one.
+    """
+    if get_origin(kind) is list:
+        lists = [value for value in values if value is not None]
+        other = next((value for value in lists if not isinstance(value, list | tuple)), None)
+        if other is not None:
+            return TypeError(f"{_short(other)} where it says {kind}")
+        return unfit([item for value in lists for item in value], *get_args(kind))
     allowed = _ALSO.get(kind, (kind,))
     # A set of types first: few distinct ones, so that values are looked at in one pass without Python code.
     for found in {*map(type, values)} - {type(None)}:
         if not issubclass(found, allowed) or (kind in _NOT and issubclass(found, _NOT[kind])):
             first = next(value for value in values if type(value) is found)
-            raise blame(step, TypeError(f"it made {name}={_short(first)} where it says {kind.__name__}"))
+            return TypeError(f"{_short(first)} where it says {kind.__name__}")
     if kind in _CHECKS:
         for value in values:
             if value is not None and not _CHECKS[kind](value):
-                raise blame(step, ValueError(f"it made {name}={_short(value)}, {_FAULTS[kind]}"))
-    try:
-        return pl.Series(name, values, dtype=TYPES[kind], strict=True)
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
-        raise blame(step, error, f"in {name}") from error
+                return ValueError(f"{_short(value)}, {_FAULTS[kind]}")
+    return None
 
 
 def _fits(value: Decimal) -> bool:

@@ -115,12 +115,14 @@ class PaneLogReader:
 
     def _added_up(self, panes: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         from airflow_dataflow_provider.spark.aggregates import Aggregates
+        from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
         from airflow_dataflow_provider.spark.frames import schema_from_bytes
 
         input_schema = schema_from_bytes(bytes.fromhex(self._header["input_schema"]))
         aggregates = Aggregates.from_json(self._header["combiners"], input_schema, self._combiners)
-        merged = panes.rename({f"_{name}": name for name in aggregates.names}).group_by(by).agg(aggregates.merge())
-        return merged.select(*by).hstack(aggregates.extract(merged))
+        with sums_that_fit():
+            merged = panes.rename({f"_{name}": name for name in aggregates.names}).group_by(by).agg(aggregates.merge())
+            return merged.select(*by).hstack(aggregates.extract(merged))
 
     def _read(self, commits: list[PaneCommit]) -> pl.DataFrame:
         import polars as pl

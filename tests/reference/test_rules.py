@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -43,6 +44,7 @@ from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, NOTHING_KNO
 from airflow_dataflow_provider.reference.interpreter import Epoch, interpret
 from airflow_dataflow_provider.testing.panes import assert_panes
 from airflow_dataflow_provider.testing.strategies import (
+    START,
     TRIGGER_FAMILIES,
     WINDOW_FAMILIES,
     cases,
@@ -282,6 +284,26 @@ def test_rule_9_combiners_are_associative_and_commutative_and_take_back_what_the
         for value in values:
             plain = able.add(plain, value)
         assert able.extract(held) == able.extract(plain)
+
+
+@FEW
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=30), st.data())
+def test_rule_9_sums_of_floats_differ_by_rounding_alone_whatever_the_order_and_the_cuts(
+    engine: Engine, values: list[float], data: st.DataObject
+) -> None:
+    grouped = Pipeline("rule", SOURCE).group_by_key_and_window(key="key", window=FixedWindows("1d"))
+    pipeline = grouped.combine(sum=Sum("part"), mean=Mean("part"))
+    row = {"key": "a", "site": 1, "whole": 1}
+    order = data.draw(st.permutations(values))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(order)), max_size=3)))
+    arriving = [Element({**row, "part": value}, START + at, START + at) for at, value in enumerate(order)]
+    parts = [arriving[start:stop] for start, stop in pairwise([0, *cuts, len(order)])]
+    (found,) = final(engine(pipeline, [*(epoch(*part) for part in parts), end()])).values()
+    exact, unit = sum(map(Fraction, values)), Fraction(1, 2**53)
+    # Each of at most n additions, and the division, rounds once.
+    most = 2 * len(values) * unit * sum(abs(Fraction(value)) for value in values)
+    assert abs(Fraction(found["sum"]) - exact) <= most
+    assert abs(Fraction(found["mean"]) - exact / len(values)) <= most / len(values)
 
 
 @FEW

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from airflow_dataflow_provider.spark.aggregates.aggregate import SIGN, Aggregate, Field
+from airflow_dataflow_provider.spark.aggregates.division import quotient
 from airflow_dataflow_provider.spark.aggregates.gathered import Gathered
 from airflow_dataflow_provider.spark.aggregates.ragged import ROW, Ragged
 from airflow_dataflow_provider.spark.aggregates.sums import count
@@ -134,7 +135,7 @@ class _Mean(Aggregate):
         return [*self.total.pair(suffix), *self.count.pair(suffix)]
 
     def result(self) -> pl.Expr:
-        return pl.when(self.count.result() > 0).then(self.total.result() / self.count.result())
+        return pl.when(self.count.result() > 0).then(quotient(self.total.result(), self.count.result()))
 
 
 def exact_mean(name: str, column: str) -> Aggregate:

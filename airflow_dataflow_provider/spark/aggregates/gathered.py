@@ -13,6 +13,8 @@ import numpy as np
 import polars as pl
 
 from airflow_dataflow_provider.spark.aggregates.aggregate import SIGN, Aggregate, Field, number
+from airflow_dataflow_provider.spark.aggregates.division import quotient
+from airflow_dataflow_provider.spark.aggregates.in_frames import carrying
 from airflow_dataflow_provider.spark.aggregates.ragged import ROW, Ragged, from_entries
 
 COUNT = "count"
@@ -87,7 +89,7 @@ class Gathered(Aggregate):
     def result(self) -> pl.Expr:
         """What is read of it."""
         return self._column.map_batches(
-            lambda lists: self.read(Ragged.of(lists)), return_dtype=self.output, is_elementwise=True
+            carrying(lambda lists: self.read(Ragged.of(lists))), return_dtype=self.output, is_elementwise=True
         )
 
 
@@ -231,7 +233,7 @@ def spread(name: str, *, sample: bool, root: bool) -> Read:
             .agg(pl.col("m2").sum(), count.sum().alias("n"))
         )
         degrees = pl.col("n") - int(sample)
-        variance = pl.when(degrees > 0).then(pl.col("m2") / degrees)
+        variance = pl.when(degrees > 0).then(quotient(pl.col("m2"), degrees))
         of_rows = moments.select(ROW, result=variance.sqrt() if root else variance)
         rows = pl.DataFrame({ROW: np.arange(len(ragged.lengths), dtype=np.uint32)})
         return rows.join(of_rows, on=ROW, how="left", maintain_order="left")["result"]

@@ -9,19 +9,21 @@ from contextlib import contextmanager
 import polars as pl
 
 from airflow_dataflow_provider.model.errors import DataError
+from airflow_dataflow_provider.spark.aggregates.in_frames import errors_carried
 
 _TOO_LARGE = re.compile(r"conversion from `i128` to `i64` failed in column '([^']*)'")
 
 
 @contextmanager
 def sums_that_fit() -> Iterator[None]:
-    """Around whatever adds up.
+    """Around whatever adds up; errors of the user's own combiners come out with their codes.
 
     Raises:
         DataError: ``DATA_OVERFLOW`` where a sum of integers has more than 64 bits.
     """
     try:
-        yield
+        with errors_carried():
+            yield
     except pl.exceptions.InvalidOperationError as error:
         found = _TOO_LARGE.search(str(error))
         if found is None:

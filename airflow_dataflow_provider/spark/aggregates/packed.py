@@ -7,12 +7,13 @@ columns where they can. Null is the accumulator of nothing.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import polars as pl
 
 from airflow_dataflow_provider.spark.aggregates.aggregate import Aggregate, Field
+from airflow_dataflow_provider.spark.aggregates.in_frames import carrying
 from airflow_dataflow_provider.spark.aggregates.ragged import Ragged
 
 
@@ -67,7 +68,7 @@ class Packed(Aggregate):
     def result(self) -> pl.Expr:
         """What is read of it."""
         return self._column.map_batches(
-            lambda packed: self.read(packed.to_list()), return_dtype=self.output, is_elementwise=True
+            carrying(lambda packed: self.read(packed.to_list())), return_dtype=self.output, is_elementwise=True
         )
 
     @property
@@ -75,8 +76,8 @@ class Packed(Aggregate):
         return pl.col(self.fields[0].name)
 
     @staticmethod
-    def _binary(lists: pl.Expr, function: object) -> pl.Expr:
-        return lists.map_batches(function, return_dtype=pl.Binary, is_elementwise=True)  # type: ignore[arg-type]
+    def _binary(lists: pl.Expr, function: Callable[[pl.Series], pl.Series]) -> pl.Expr:
+        return lists.map_batches(carrying(function), return_dtype=pl.Binary, is_elementwise=True)
 
     def _packed(self, lists: pl.Series) -> pl.Series:
         return pl.Series(self.pack(Ragged.of(lists)), dtype=pl.Binary)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from airflow_dataflow_provider.spark.aggregates.aggregate import Aggregate, Field
+from airflow_dataflow_provider.spark.aggregates.division import quotient
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,5 +67,5 @@ class Moments(Aggregate):
         """Null over too few values."""
         count, _, m2 = (pl.col(field.name) for field in self.fields)
         degrees = count - int(self.sample)
-        variance = pl.when(degrees > 0).then(m2 / degrees)
+        variance = pl.when(degrees > 0).then(quotient(m2, degrees))
         return variance.sqrt() if self.root else variance

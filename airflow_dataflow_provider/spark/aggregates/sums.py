@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from airflow_dataflow_provider.spark.aggregates.aggregate import SIGN, Aggregate, Field, signed
+from airflow_dataflow_provider.spark.aggregates.division import quotient
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,5 +103,5 @@ def mean(name: str, column: str, dtype: pl.DataType, *, retracting: bool) -> Agg
     """``Mean``, by a sum in that type."""
     summed = adding(name, column, dtype, retracting=retracting)
     counted = counting(name, column, retracting=retracting)
-    quotient = pl.col(summed.field.name).cast(pl.Float64) / pl.col(counted.field.name)
-    return Additive(name, (summed, counted), pl.when(pl.col(counted.field.name) > 0).then(quotient))
+    number = pl.col(counted.field.name)
+    return Additive(name, (summed, counted), pl.when(number > 0).then(quotient(pl.col(summed.field.name), number)))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-import decimal
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -14,19 +15,16 @@ import numpy as np
 import polars as pl
 
 from airflow_dataflow_provider.model.combiners import Combiner, VectorisedCombiner
-from airflow_dataflow_provider.model.errors import SubmissionError
+from airflow_dataflow_provider.model.errors import DataError, DataflowError, SubmissionError
 from airflow_dataflow_provider.spark.aggregates.aggregate import SIGN, Aggregate, Field
 from airflow_dataflow_provider.spark.aggregates.gathered import bag, repeated
 from airflow_dataflow_provider.spark.aggregates.packed import Packed
 from airflow_dataflow_provider.spark.aggregates.ragged import ROW, Ragged
 from airflow_dataflow_provider.spark.kept_values import dump, load
+from airflow_dataflow_provider.spark.made_by_python import NOT_TAKEN, TYPES, unfit
 from airflow_dataflow_provider.spark.reading import EVENT
 
-_TYPES: dict[Any, pl.DataType] = {
-    bool: pl.Boolean(), int: pl.Int64(), float: pl.Float64(), str: pl.String(), bytes: pl.Binary(),
-    decimal.Decimal: pl.Decimal(38, 9), dt.date: pl.Date(), dt.datetime: pl.Datetime("us", "UTC"),
-    dt.timedelta: pl.Duration("us"),
-}  # fmt: skip
+_TYPES: dict[Any, pl.DataType] = {**TYPES, dt.timedelta: pl.Duration("us")}
 
 
 def result_type(combiner: Combiner) -> pl.DataType:
@@ -80,7 +78,8 @@ class Scalar(Packed):
     def pack(self, rows: Ragged) -> Sequence[bytes | None]:
         """Row by row, in their order."""
         entries = rows.values.to_list()
-        return [self._pack(entries[start:stop]) for start, stop in pairwise(rows.offsets.tolist())]
+        with _blamed(self.name, self.combiner):
+            return [self._pack(entries[start:stop]) for start, stop in pairwise(rows.offsets.tolist())]
 
     def _pack(self, rows: Sequence[Mapping[str, Any]]) -> bytes | None:
         accumulator, some = self.combiner.create(), False
@@ -94,14 +93,58 @@ class Scalar(Packed):
     def merged(self, parts: Sequence[bytes]) -> bytes:
         """Loaded and merged."""
         first, *others = (load(part, self.combiner) for part in parts)
-        for other in others:
-            first = self.combiner.merge(first, other)
+        with _blamed(self.name, self.combiner):
+            for other in others:
+                first = self.combiner.merge(first, other)
         return dump(first, self.combiner)
 
     def read(self, packed: Sequence[bytes | None]) -> pl.Series:
         """Loaded and extracted."""
         accumulators = (self.combiner.create() if part is None else load(part, self.combiner) for part in packed)
-        return pl.Series([self.combiner.extract(each) for each in accumulators], dtype=self.output)
+        with _blamed(self.name, self.combiner):
+            results = [self.combiner.extract(each) for each in accumulators]
+        return _results(self.name, self.combiner, results)
+
+
+@contextmanager
+def _blamed(name: str, combiner: Combiner) -> Iterator[None]:
+    """Around calls of what a user wrote.
+
+    Raises:
+        DataError: ``DATA_COMBINER`` with what it raised, and where.
+    """
+    try:
+        yield
+    except DataflowError:
+        raise
+    except Exception as error:
+        *_, last = traceback.extract_tb(error.__traceback__)
+        raise DataError(
+            f"{name}={combiner!r} failed",
+            why=f"{type(error).__name__}: {error} ({last.filename}:{last.lineno})",
+            todo="correct it or the data, run again; what is committed stays",
+            code="DATA_COMBINER",
+        ) from error
+
+
+def _results(name: str, combiner: Combiner, values: list[Any]) -> pl.Series:
+    """Results of a combiner in plain Python as a column, none of them changed.
+
+    Raises:
+        DataError: ``DATA_COMBINER`` for a result that is not of the type that the combiner says, or does not fit.
+    """
+    wrong: Exception | None = unfit(values, combiner.result_type)
+    if wrong is None:
+        try:
+            return pl.Series(values, dtype=result_type(combiner), strict=True)
+        except NOT_TAKEN as error:
+            wrong = error
+    raise DataError(
+        f"{name}={combiner!r} gives a result that its column cannot hold",
+        why=f"{wrong}; a result is never rounded or changed",
+        todo="correct extract(), or say another result_type; what is committed stays",
+        code="DATA_COMBINER",
+    ) from wrong
 
 
 def scalar(name: str, combiner: Combiner, schema: Mapping[str, pl.DataType], *, retracting: bool) -> Aggregate:
@@ -114,13 +157,14 @@ def scalar(name: str, combiner: Combiner, schema: Mapping[str, pl.DataType], *, 
         rows = repeated(ragged)
         entries = rows.values.to_list()
         results = []
-        for start, stop in pairwise(rows.offsets.tolist()):
-            accumulator = combiner.create()
-            for row in entries[start:stop]:
-                value = combiner.value_of(row, row[EVENT])
-                accumulator = accumulator if value is None else combiner.add(accumulator, value)
-            results.append(combiner.extract(accumulator))
-        return pl.Series(results, dtype=output)
+        with _blamed(name, combiner):
+            for start, stop in pairwise(rows.offsets.tolist()):
+                accumulator = combiner.create()
+                for row in entries[start:stop]:
+                    value = combiner.value_of(row, row[EVENT])
+                    accumulator = accumulator if value is None else combiner.add(accumulator, value)
+                results.append(combiner.extract(accumulator))
+        return _results(name, combiner, results)
 
     event = pl.col(EVENT) if reads_event_time(combiner) else pl.lit(0, dtype=pl.Int64)
     columns = {**{column: pl.col(column) for column in combiner.columns}, EVENT: event}
