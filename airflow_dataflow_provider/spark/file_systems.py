@@ -255,12 +255,14 @@ class RemoteFiles:
 
     def is_folder(self, path: str) -> bool:
         """Whether there is a folder of this name."""
-        return bool(self.files.isdir(path))
+        with _readable(path):
+            return bool(self.files.isdir(path))
 
     def exists(self, path: str) -> bool:
         """Whether there is anything of this name."""
         self.files.invalidate_cache()
-        return bool(self.files.exists(path))
+        with _readable(path):
+            return bool(self.files.exists(path))
 
     def version(self, path: str) -> Split | None:
         """The file as it is now."""
