@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format crash soak bench lock clean
+.PHONY: help demo test lint format crash soak simulate bench lock clean
 
 help: ## list these words
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -38,6 +38,9 @@ soak: $(READY) ## every transcript on every engine; 100,000 random pipelines (SO
 	EVERYWHERE=1 $(BIN)/python -m pytest tests/transcripts
 	$(BIN)/python -m pytest --hypothesis-profile=free tests/model tests/reference
 	$(BIN)/python -m tests.soak $(SOAK)
+
+simulate: $(READY) ## 20,000 worlds in which all goes wrong that can (SIMULATE="--worlds 1000 --seed 1")
+	PYTHONHASHSEED=0 $(BIN)/python -m tests.simulate $(SIMULATE)
 
 bench: GROWS = $(if $(filter 0,$(GROWTH)),--no-growth,--growth)
 bench: NARROWED = $(and $(QUERY),--queries $(QUERY)) $(and $(KEYS),--keys $(KEYS)) $(and $(GROWTH),$(GROWS))
