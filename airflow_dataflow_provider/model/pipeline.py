@@ -251,7 +251,7 @@ class Pipeline:
             parts |= {name if number == 1 else f"{name} {number}": code for name, code in grouping.shape().items()}
         if self.pending:
             parts["par_do of results"] = ", ".join(map(repr, self.pending))
-        return {**parts, "sink": repr(self.pane_log)}
+        return {**parts, "sink": repr(self.pane_log.identity())}
 
     def fingerprint(self) -> str:
         """A short hash of name and shape: equal fingerprints, equal pipelines."""

@@ -82,7 +82,7 @@ def sweep_orphans(store: Store, log: EpochLog, epochs: range) -> None:
             prepared = log.prepared(epoch) if names else None
             if prepared is None:  # nothing is there, or nobody says what of it counts
                 continue
-            counted = {path.rpartition("/")[2] for path in prepared.details.get(named, ())}
+            counted = {file["name"].rpartition("/")[2] for file in prepared.details.get(named, ())}
             if not counted:
                 store.delete(below, recursive=True)
                 continue

@@ -20,7 +20,7 @@ from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCu
 from airflow_dataflow_provider.progress import set_aside, signals
 from airflow_dataflow_provider.progress.housekeeping import Housekeeping
 from airflow_dataflow_provider.progress.left_out import LeftOut, counted_bytes
-from airflow_dataflow_provider.progress.pane_commits import PaneCommit
+from airflow_dataflow_provider.progress.pane_commits import REACH
 from airflow_dataflow_provider.progress.records import EpochKind, EpochPlan, EpochRecord, Prepared, RowCounts
 from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.spark.continuation import KEPT, Continuation
@@ -197,16 +197,18 @@ class Epochs:
                 epoch=plan.epoch, kind="abandoned", mode=plan.mode, run_id=plan.run_id, token=run.ownership.token,
                 clock=plan.clock, published=self._before.told, end_of_input=False, rows=RowCounts(), panes=0,
                 frontier=None, backlog=None, interval=None, started_at=plan.planned_at, finished_at=run.now(),
+                details={REACH: run.panes.until},
             )
         )  # fmt: skip
         self._next = plan.epoch + 1
 
     def sweep(self) -> None:
-        """Remove what nothing stands on any more; only between epochs."""
-        files = (name for each in self._before.states for chain in each.chains.values() for name in chain.files)
+        """Remove what nothing stands on any more, and compact the logs; only between epochs."""
+        files = (file for each in self._before.states for chain in each.chains.values() for file in chain.files)
         state.sweep(self._run.store, files, before=self._next)
         self.read.sweep(self._run.store)
         self._housekeeping.sweep(before=self._next, now=self._run.now())
+        self._run.panes.compact(before=self._next, now=self._run.now())
 
     def _estimate(self, now: Micros, *, idle: bool) -> WatermarkCurve:
         """The curve to be told now; a test may say it."""
@@ -259,9 +261,7 @@ class Epochs:
             self._commit_abandoned(plan)
             return
         now = run.now()
-        run.panes.commit(
-            PaneCommit(plan.epoch, tuple(details["pane_files"]), details["panes"], plan.interval, plan.mode, now)
-        )
+        panes_until = run.panes.commit(plan, prepared, now)
         frontier = from_iso(details["frontier"])
         left_out = LeftOut.from_json(details["left_out"]) if details.get("left_out") else None
         record = run.log.commit(
@@ -283,7 +283,7 @@ class Epochs:
                 interval=plan.interval,
                 started_at=plan.planned_at,
                 finished_at=now,
-                details={name: details[name] for name in KEPT if name in details},
+                details={**{name: details[name] for name in KEPT if name in details}, REACH: panes_until},
                 left_out=left_out,
             )
         )

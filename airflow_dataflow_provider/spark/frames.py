@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.written_file import WrittenFile
 
 _OLDEST = pl.CompatLevel.oldest()
 
@@ -27,32 +28,36 @@ def from_blob(blob: bytes) -> pl.DataFrame:
     return pl.read_ipc_stream(io.BytesIO(blob))
 
 
-def write_arrow(store: Store, path: str, frame: pl.DataFrame) -> int:
-    """Write a frame as a new Arrow file (see :meth:`Store.add`); the answer is its size in bytes."""
+def write_arrow(store: Store, folder: str, name: str, frame: pl.DataFrame) -> WrittenFile:
+    """Write a frame as a new Arrow file."""
     buffer = io.BytesIO()
     frame.write_ipc(buffer, compression="lz4", compat_level=_OLDEST)
-    store.add(path, buffer.getvalue())
-    return buffer.tell()
+    return WrittenFile.write(store, folder, name, buffer.getvalue())
 
 
-def read_arrow(store: Store, path: str) -> pl.DataFrame:
-    """Read back :func:`write_arrow`."""
-    local = store.local_path(path)
-    return pl.read_ipc(local) if local is not None else pl.read_ipc(io.BytesIO(store.read(path)))
+def read_arrow(store: Store, folder: str, file: WrittenFile) -> pl.DataFrame:
+    """Read back :func:`write_arrow`.
+
+    Raises:
+        StateError: ``STATE_DAMAGED``.
+    """
+    return pl.read_ipc(io.BytesIO(file.read(store, folder)))
 
 
-def write_parquet(store: Store, path: str, frame: pl.DataFrame) -> int:
-    """Write a frame as a new Parquet file (see :meth:`Store.add`); the answer is its size in bytes."""
+def write_parquet(store: Store, folder: str, name: str, frame: pl.DataFrame) -> WrittenFile:
+    """Write a frame as a new Parquet file."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd")
-    store.add(path, buffer.getvalue())
-    return buffer.tell()
+    return WrittenFile.write(store, folder, name, buffer.getvalue())
 
 
-def read_parquet(store: Store, path: str) -> pl.DataFrame:
-    """Read back :func:`write_parquet`."""
-    local = store.local_path(path)
-    return pl.read_parquet(local if local is not None else io.BytesIO(store.read(path)), hive_partitioning=False)
+def read_parquet(store: Store, folder: str, file: WrittenFile) -> pl.DataFrame:
+    """Read back :func:`write_parquet`.
+
+    Raises:
+        StateError: ``STATE_DAMAGED``.
+    """
+    return pl.read_parquet(io.BytesIO(file.read(store, folder)), hive_partitioning=False)
 
 
 def schema_bytes(schema: Mapping[str, pl.DataType]) -> bytes:

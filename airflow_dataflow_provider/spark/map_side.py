@@ -20,7 +20,7 @@ from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MAX_TIME
 from airflow_dataflow_provider.progress.set_aside import EXPIRED_FOLDER, REJECTED_FOLDER
 from airflow_dataflow_provider.progress.split import Split
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.store import Json, Store
 from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
 from airflow_dataflow_provider.spark.delays import Observation
 from airflow_dataflow_provider.spark.file_systems import away, is_local, is_there
@@ -192,7 +192,7 @@ class MapSide:
             report.expired_files.append(set_expired_aside(self.state_url, self.epoch, judged.expired, self.horizon))
 
 
-def set_expired_aside(state_url: str, epoch: int, rows: pl.DataFrame, horizon: Micros) -> str:
+def set_expired_aside(state_url: str, epoch: int, rows: pl.DataFrame, horizon: Micros) -> Json:
     """Write elements that no window took to the late output, with their windows, delays and the reason."""
     moment = pl.Datetime("us", "UTC")
     finite = pl.col(END) < MAX_TIME
@@ -210,11 +210,10 @@ def set_expired_aside(state_url: str, epoch: int, rows: pl.DataFrame, horizon: M
     return set_aside(state_url, EXPIRED_FOLDER, epoch, lost)
 
 
-def set_aside(state_url: str, folder: str, epoch: int, rows: pl.DataFrame) -> str:
-    """Write rows that cannot go on to a file of its own; the answer is its name within the folder."""
+def set_aside(state_url: str, folder: str, epoch: int, rows: pl.DataFrame) -> Json:
+    """Write rows that cannot go on to a file of its own; the answer names it within the folder, for the epoch log."""
     name = f"{epoch:012d}/{uuid.uuid4().hex}.parquet"
-    write_parquet(Store.open(state_url), f"{folder}/{name}", rows)
-    return name
+    return write_parquet(Store.open(state_url), folder, name, rows).to_json()
 
 
 class Report:
@@ -223,8 +222,8 @@ class Report:
     def __init__(self) -> None:
         self.read = self.late = self.expired = self.rejected = 0
         self.files: list[str] = []
-        self.expired_files: list[str] = []
-        self.rejected_files: list[str] = []
+        self.expired_files: list[Json] = []
+        self.rejected_files: list[Json] = []
         self.observation = Observation()
 
     def add(self, document: dict[str, Any], horizons: tuple[Micros, ...]) -> None:

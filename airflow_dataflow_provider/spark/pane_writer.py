@@ -1,4 +1,4 @@
-"""The pane log's writing side: staged by tasks, committed by epoch."""
+"""The pane log's writing side: staged by tasks, committed by epoch, compacted now and then."""
 
 from __future__ import annotations
 
@@ -11,25 +11,42 @@ import polars as pl
 
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.pipeline import RESERVED_COLUMNS
-from airflow_dataflow_provider.progress.pane_commits import DATA, HEADER, POINTER, PaneCommit
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.pane_chain import PaneChain, reach
+from airflow_dataflow_provider.progress.pane_commits import (
+    DATA,
+    FORMAT,
+    HEADER,
+    POINTER,
+    PaneCommit,
+    check_format,
+)
+from airflow_dataflow_provider.progress.store import Json, Store
+from airflow_dataflow_provider.progress.written_file import damaged
 from airflow_dataflow_provider.spark.aggregates import combiners_to_json
 from airflow_dataflow_provider.spark.frames import schema_bytes, write_parquet
+from airflow_dataflow_provider.spark.pane_compaction import COMMITS, Compaction
+from airflow_dataflow_provider.spark.pane_files import PaneFiles
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.model.sinks import PaneLog
+    from airflow_dataflow_provider.model.time import Micros
+    from airflow_dataflow_provider.progress.records import EpochPlan, Prepared
     from airflow_dataflow_provider.spark.stages import Stages
+
+
+def is_under_state(sink: PaneLog) -> bool:
+    """Whether a pane log's path is relative to the state URL."""
+    return not (sink.path.startswith("/") or urlsplit(sink.path).scheme)
 
 
 def pane_log_url(state: Store, sink: PaneLog) -> str:
     """Where a pane log lies: a relative path is under the state URL."""
-    absolute = sink.path.startswith("/") or urlsplit(sink.path).scheme
-    return Store.open(sink.path).url if absolute else state.child(sink.path)
+    return state.child(sink.path) if is_under_state(sink) else Store.open(sink.path).url
 
 
 class PaneWriter:
-    """One state's hand on its pane log.
+    """Writes a state's pane log.
 
     Raises:
         StateError: ``STATE_PANES_OWNED`` where another state writes to that log: its epochs would be taken for ours.
@@ -38,16 +55,44 @@ class PaneWriter:
     def __init__(self, state: Store, state_id: str, pipeline: Pipeline) -> None:
         self.url = pane_log_url(state, pipeline.pane_log)
         self._store = Store.open(self.url)
+        self._chain = PaneChain(self._store)
         self._state, self._state_id, self._pipeline = state, state_id, pipeline
+        self._header: Json = {}
+        self.until: int | None = None
+        """The epoch of the newest commit, None before the first: what an epoch's record is to name."""
+        self._uncompacted = 0
 
     def open(self, stages: Stages) -> None:
-        """Make the log, or make sure that it is this state's."""
+        """Make the log, or make sure that it is this state's, and whole.
+
+        Raises:
+            StateError: ``STATE_PANES_OWNED``, ``STATE_DAMAGED``, ``STATE_FORMAT``.
+        """
+        until = reach(self._state)
+        if until is not None and not self._store.exists(HEADER):
+            raise damaged(f"the pane log {self.url} is gone, and epochs up to {until} have published there")
+        self._header = check_format(self._store, self._store.put_if_absent(HEADER, self._new_header(stages)))
+        if self._header["state_id"] != self._state_id:
+            raise StateError(
+                f"the pane log {self.url} belongs to pipeline {self._header['pipeline']!r} with state "
+                f"{self._header['state']}",
+                why="epochs of two states in one log could not be told apart, and rows would double",
+                todo="give this pipeline a PaneLog path of its own",
+                code="STATE_PANES_OWNED",
+            )
+        if self.url != self._state.url:
+            sink = self._pipeline.pane_log
+            self._state.put_if_absent(POINTER, {"url": sink.path if is_under_state(sink) else self.url})
+        published = self._chain.read(until)
+        self.until, self._uncompacted = published.newest, len(published.commits)
+
+    def _new_header(self, stages: Stages) -> Json:
         grouping = self._pipeline.grouping
         columns = stages.published()
         key, steps = [*grouping.key], self._pipeline.result_steps
         own = {*key, *RESERVED_COLUMNS}
-        header = {
-            "format": 1,
+        return {
+            "format": FORMAT,
             "pipeline": self._pipeline.name,
             "state_id": self._state_id,
             "state": self._state.url,
@@ -59,31 +104,40 @@ class PaneWriter:
             "schema": schema_bytes(columns).hex(),
             "input_schema": schema_bytes(stages.last.schema).hex(),
         }
-        standing = self._store.put_if_absent(HEADER, header)
-        if standing["state_id"] != self._state_id:
-            raise StateError(
-                f"the pane log {self.url} belongs to pipeline {standing['pipeline']!r} with state {standing['state']}",
-                why="epochs of two states in one log could not be told apart, and rows would double",
-                todo="give this pipeline a PaneLog path of its own",
-                code="STATE_PANES_OWNED",
-            )
-        if self.url != self._state.url:
-            self._state.put_if_absent(POINTER, {"url": self.url})
 
-    def stage(self, epoch: int, few: list[pl.DataFrame], files: Mapping[int, str]) -> list[str]:
+    def stage(self, epoch: int, few: list[pl.DataFrame], files: Mapping[int, Json]) -> list[Json]:
         """Write the panes that came to the driver; the answer is all files of the epoch."""
         staged = [files[partition] for partition in sorted(files)]
         if few:
             name = f"{epoch:012d}-driver-{uuid.uuid4().hex[:8]}.parquet"
-            write_parquet(self._store, f"{DATA}/{name}", pl.concat(few))
-            staged.append(name)
+            staged.append(write_parquet(self._store, DATA, name, pl.concat(few)).to_json())
         return staged
 
     def sync(self) -> None:
         """Make what is staged survive a power cut; before it is prepared."""
         self._store.sync(DATA)
 
-    def commit(self, commit: PaneCommit) -> None:
-        """Make an epoch's panes visible. Done again it changes nothing: the first commit stands."""
-        if commit.files or commit.replaces is not None:
-            self._store.put_if_absent(PaneCommit.path(commit.epoch), commit.to_json())
+    def commit(self, plan: EpochPlan, prepared: Prepared, now: Micros) -> int | None:
+        """Make an epoch's panes visible. Done again it changes nothing: the first commit stands.
+
+        Returns:
+            The epoch of the newest commit, which the epoch's record is to name.
+        """
+        if self.until != plan.epoch and (commit := PaneCommit.of(plan, prepared, self.until, now)) is not None:
+            self._chain.put(commit)
+            self.until, self._uncompacted = plan.epoch, self._uncompacted + 1
+        return self.until
+
+    def compact(self, *, before: int, now: Micros) -> None:
+        """Make few files of many, where it is worth it; only between epochs.
+
+        Args:
+            before: the next epoch.
+            now: processing time.
+        """
+        if self._uncompacted < COMMITS:
+            return
+        files = PaneFiles(self._store, self._header)
+        compaction = Compaction(self._store, self._chain, files, self._pipeline.pane_log.retention)
+        if compaction.run(before, now) is not None:
+            self._uncompacted = 0

@@ -17,6 +17,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.progress.split import Split
+from airflow_dataflow_provider.progress.written_file import WrittenFile
 from airflow_dataflow_provider.spark.frames import read_arrow, write_arrow
 
 if TYPE_CHECKING:
@@ -39,18 +40,19 @@ _TYPES = {"path": pl.String(), "size": pl.Int64(), "modified": pl.Int64()}
 class ReadChain:
     """The files that say what was read, with their numbers of rows, and the last epoch that they know of."""
 
-    files: tuple[str, ...] = ()
+    files: tuple[WrittenFile, ...] = ()
     rows: tuple[int, ...] = ()
     through: int = -1
 
     def to_json(self) -> dict[str, Any]:
         """For the epoch log."""
-        return {"files": self.files, "rows": self.rows, "through": self.through}
+        return {"files": [file.to_json() for file in self.files], "rows": self.rows, "through": self.through}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
         """Read back :meth:`to_json`."""
-        return cls(tuple(document["files"]), tuple(document["rows"]), document["through"])
+        files = tuple(map(WrittenFile.from_json, document["files"]))
+        return cls(files, tuple(document["rows"]), document["through"])
 
 
 class ReadSplits:
@@ -81,11 +83,9 @@ class ReadSplits:
             return found
         chain = ReadChain.from_json(newest.details[KEPT])
         try:
-            rows = [row for name in chain.files for row in read_arrow(store, f"{FOLDER}/{name}").iter_rows()]
-            if len(rows) != sum(chain.rows):
-                raise OSError(f"{len(rows)} splits instead of {sum(chain.rows)}")  # noqa: TRY301 - as bad as no file
-        except (OSError, pl.exceptions.PolarsError) as error:
-            _log.warning("%s is damaged (%s): what was read is taken from the epoch log", store.child(FOLDER), error)
+            rows = [row for file in chain.files for row in read_arrow(store, FOLDER, file).iter_rows()]
+        except StateError as error:
+            _log.warning("%s: what was read is taken from the epoch log", error.what)
             chain, rows = ReadChain(), []
         found._chain = chain
         found._remember(Split(*row) for row in rows)
@@ -133,20 +133,21 @@ class ReadSplits:
             rows += chain.rows[kept]
         files, counts = chain.files[:kept], chain.rows[:kept]
         if rows:
-            parts = [read_arrow(store, f"{FOLDER}/{name}") for name in chain.files[kept:]]
+            parts = [read_arrow(store, FOLDER, file) for file in chain.files[kept:]]
             frame = pl.concat([*parts, pl.DataFrame(self._since_chain, schema=_TYPES, orient="row")])
             name = f"{epoch:012d}-{uuid.uuid4().hex[:8]}.arrow"
-            write_arrow(store, f"{FOLDER}/{name}", frame)
+            file = write_arrow(store, FOLDER, name, frame)
             store.sync(FOLDER)
-            files, counts = (*files, name), (*counts, len(frame))
+            files, counts = (*files, file), (*counts, len(frame))
         self._chain = ReadChain(files, counts, epoch - 1)
         self._since_chain, self._epochs_since_chain = [], 0
         return self._chain
 
     def sweep(self, store: Store) -> None:
         """Remove files that the chain does not hold any more; only between epochs."""
+        kept = {file.name for file in self._chain.files}
         for name in store.list(FOLDER):
-            if name not in self._chain.files:
+            if name not in kept:
                 store.delete(f"{FOLDER}/{name}")
 
     def _remember(self, splits: Iterable[Split]) -> None:

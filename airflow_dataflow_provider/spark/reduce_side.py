@@ -18,6 +18,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.errors import DataflowError
 from airflow_dataflow_provider.model.time import MIN_TIME, iso, to_datetime
+from airflow_dataflow_provider.progress.pane_commits import DATA
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
@@ -191,8 +192,8 @@ class ReduceSide:
         if 0 < len(panes) <= _FEW:
             few = to_blob(panes)
         elif len(panes):
-            file = f"{self.epoch:012d}-{partition:04d}-{uuid.uuid4().hex[:8]}.parquet"
-            write_parquet(Store.open(self.panes_url), f"data/{file}", panes)
+            name = f"{self.epoch:012d}-{partition:04d}-{uuid.uuid4().hex[:8]}.parquet"
+            file = write_parquet(Store.open(self.panes_url), DATA, name, panes).to_json()
         return {**answer, "pane_file": file, "panes": len(panes)}, few
 
 

@@ -19,6 +19,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.windows import expired_until
+from airflow_dataflow_provider.progress.written_file import WrittenFile
 from airflow_dataflow_provider.spark.frames import read_arrow, write_arrow
 from airflow_dataflow_provider.spark.kernel import folding
 from airflow_dataflow_provider.spark.kernel.columns import END
@@ -44,24 +45,32 @@ class Chain:
     do.
     """
 
-    files: tuple[str, ...] = ()
+    files: tuple[WrittenFile, ...] = ()
     rows: tuple[int, ...] = ()
     live: int = 0
     wake: Wake = field(default_factory=lambda: Wake({}))
 
     def to_json(self) -> dict[str, Any]:
         """For the epoch log."""
-        return {"files": self.files, "rows": self.rows, "live": self.live, **self.wake.to_json()}
+        return {
+            "files": [file.to_json() for file in self.files],
+            "rows": self.rows,
+            "live": self.live,
+            **self.wake.to_json(),
+        }
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Chain:
         """Read back :meth:`to_json`."""
         return cls(
-            tuple(document["files"]), tuple(document["rows"]), document["live"], Wake.from_json(dict(document))
-        )  # fmt: skip
+            tuple(map(WrittenFile.from_json, document["files"])),
+            tuple(document["rows"]),
+            document["live"],
+            Wake.from_json(dict(document)),
+        )
 
 
-_LIVE: dict[tuple[str, int, int], tuple[tuple[str, ...], pl.DataFrame]] = {}
+_LIVE: dict[tuple[str, int, int], tuple[tuple[WrittenFile, ...], pl.DataFrame]] = {}
 """This process's live frames: by state URL, grouping and partition, the files each one is equal to, and the frame."""
 
 
@@ -92,7 +101,7 @@ class Partition:
             files, frame = (), kernel.empty_state()
         missing = chain.files[len(files) :]
         if missing:
-            parts = [frame, *(self._read(name, frame) for name in missing)]
+            parts = [frame, *(self._read(file, frame) for file in missing)]
             frame = pl.concat(parts, rechunk=True)
             if len(missing) > 1 or len(parts[0]):
                 frame = folding.newest(kernel, frame)
@@ -103,19 +112,15 @@ class Partition:
         _LIVE[self.store.url, self.stage, self.number] = (chain.files, frame)
         return frame
 
-    def _read(self, name: str, like: pl.DataFrame) -> pl.DataFrame:
-        path = f"{FOLDER}/{name}"
+    def _read(self, file: WrittenFile, like: pl.DataFrame) -> pl.DataFrame:
+        where = self.store.child(f"{FOLDER}/{file.name}")
         try:
-            found = read_arrow(self.store, path).select(like.columns)
-        except FileNotFoundError as error:
-            raise _damaged(self.store.child(path), "it is gone") from error
-        except (OSError, pl.exceptions.PolarsError) as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise  # the machine's, and perhaps not for long; a file that cannot be decoded has no such number
-            raise _damaged(self.store.child(path), str(error)) from error
-        if found.schema != like.schema:
-            raise _damaged(self.store.child(path), f"its columns are {dict(found.schema)}, not {dict(like.schema)}")
-        return found
+            found = read_arrow(self.store, FOLDER, file)
+        except StateError as error:
+            raise _damaged(error.what) from error
+        if {name: found.schema.get(name) for name in like.columns} != dict(like.schema):
+            raise _damaged(f"the columns of {where} are {dict(found.schema)}, not {dict(like.schema)}")
+        return found.select(like.columns)
 
     def save(self, epoch: int, chain: Chain, outcome: Outcome) -> tuple[Chain, int]:
         """Write what an epoch changed; the answer is the new chain and the bytes written.
@@ -135,23 +140,23 @@ class Partition:
             not chain.files or len(chain.files) >= _LONGEST_CHAIN or sum(chain.rows[1:]) + changed > max(live, _SMALL)
         )
         name = f"{epoch:012d}/{self.stage}-{self.number:04d}-{uuid.uuid4().hex[:8]}.arrow"
-        size = write_arrow(self.store, f"{FOLDER}/{name}", outcome.state if rebase else outcome.changed)
-        files = (name,) if rebase else (*chain.files, name)
+        file = write_arrow(self.store, FOLDER, name, outcome.state if rebase else outcome.changed)
+        files = (file,) if rebase else (*chain.files, file)
         rows = (live,) if rebase else (*chain.rows, changed)
         _LIVE[self.store.url, self.stage, self.number] = (files, outcome.state)
-        return Chain(files, rows, live, outcome.wake), size
+        return Chain(files, rows, live, outcome.wake), file.size
 
 
-def _damaged(where: str, problem: str) -> StateError:
+def _damaged(what: str) -> StateError:
     return StateError(
-        f"the keyed state {where} cannot be read: {problem}",
+        f"the keyed state cannot be read: {what}",
         why="the epoch log says that the open windows of a state partition are in it",
         todo="restore the file, or run the pipeline at another state URL",
         code="STATE_KEYED_DAMAGED",
     )
 
 
-def sweep(store: Store, standing: Iterable[str], *, before: int) -> None:
+def sweep(store: Store, standing: Iterable[WrittenFile], *, before: int) -> None:
     """Remove what no chain holds: leftovers of crashed tasks, and files that a new base replaced.
 
     Args:
@@ -159,7 +164,7 @@ def sweep(store: Store, standing: Iterable[str], *, before: int) -> None:
         standing: the files of all chains.
         before: only files of epochs below this number; tasks of later ones may still be writing.
     """
-    kept = set(standing)
+    kept = {file.name for file in standing}
     for folder in store.list(FOLDER):
         if not folder.isdecimal() or int(folder) >= before:
             continue  # what is not named as an epoch was put there by others

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.requests import require_pipeline
 from airflow_dataflow_provider.progress.set_aside import EXPIRED_FOLDER, NAMED, REJECTED_FOLDER, kept_from
 from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.written_file import WrittenFile
 from airflow_dataflow_provider.tables.one_table import one_table
 
 if TYPE_CHECKING:
@@ -76,10 +78,10 @@ class SideOutputs:
         frames = [pl.DataFrame(schema={**told, "_epoch": pl.Int64()})]
         for record in self._log.records(max(since, kept_from(self._store, folder))):
             prepared = self._log.prepared(record.epoch)
-            for name in prepared.details.get(NAMED[folder], ()) if prepared is not None else ():
+            for document in prepared.details.get(NAMED[folder], ()) if prepared is not None else ():
                 try:
-                    rows = read_parquet(self._store, f"{folder}/{name}")
-                except FileNotFoundError:
+                    rows = read_parquet(self._store, folder, WrittenFile.from_json(document))
+                except StateError:
                     if record.epoch < kept_from(self._store, folder):
                         continue  # a driver has just removed it
                     raise

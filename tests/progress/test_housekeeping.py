@@ -12,6 +12,7 @@ from airflow_dataflow_provider.progress.owner import Ownership, present_owner
 from airflow_dataflow_provider.progress.records import Prepared
 from airflow_dataflow_provider.progress.set_aside import Retention
 from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.written_file import WrittenFile
 from tests.progress.samples import NOON, SECOND, claim, make_identity, plan, record
 
 DAY = 86_400 * SECOND
@@ -22,9 +23,9 @@ def _epoch(store: Store, epoch: int, *, expired: tuple[str, ...] = (), orphans: 
     """A committed epoch a day, with expired rows, and files that a task left which ran twice."""
     log, folder = EpochLog(store), f"{epoch:012d}"
     log.plan(plan(epoch))
-    for name in (*expired, *orphans):
+    files = [WrittenFile.write(store, "expired", f"{folder}/{name}", b"rows").to_json() for name in expired]
+    for name in orphans:
         store.add(f"expired/{folder}/{name}", b"rows")
-    files = [f"{folder}/{name}" for name in expired]
     log.prepare(Prepared(epoch, 1, {"expired_files": files, "rejected_files": []}))
     log.commit(record(epoch, finished_at=NOON + epoch * DAY))
 

@@ -44,10 +44,10 @@ def test_what_an_epoch_names_counts_once_it_is_committed(store: Store) -> None:
             pl.DataFrame({"delay": [9], "_file": "c", "_reason": "no time"}),
         ]
     ):
-        for name in (f"{epoch}/named.parquet", f"{epoch}/left behind.parquet"):
-            write_parquet(store, f"rejected/{name}", rows)
+        write_parquet(store, "rejected", f"{epoch}/left behind.parquet", rows)
+        named = write_parquet(store, "rejected", f"{epoch}/named.parquet", rows).to_json()
         log.plan(plan(epoch))
-        log.prepare(Prepared(epoch, 1, {"rejected_files": [f"{epoch}/named.parquet"], "expired_files": []}))
+        log.prepare(Prepared(epoch, 1, {"rejected_files": [named], "expired_files": []}))
         if epoch < 2:
             log.commit(record(epoch))
 
@@ -68,9 +68,9 @@ def test_rejected_rows_are_readable_whatever_their_files_were(store: Store) -> N
         pl.DataFrame({"delay": pl.Series([2**62]).cast(pl.Datetime("us")), "_file": "d", "_reason": "no number"}),
     ]
     for epoch, frame in enumerate(rows):
-        write_parquet(store, f"rejected/{epoch}.parquet", frame)
+        named = write_parquet(store, "rejected", f"{epoch}.parquet", frame).to_json()
         log.plan(plan(epoch))
-        log.prepare(Prepared(epoch, 1, {"rejected_files": [f"{epoch}.parquet"], "expired_files": []}))
+        log.prepare(Prepared(epoch, 1, {"rejected_files": [named], "expired_files": []}))
         log.commit(record(epoch))
     found = SideOutputs(store.url).rejected()
     assert found["delay"].to_list() == ["7.5", "[7]", '{"minutes": 7}', "4611686018427387904 us since 1970"]

@@ -71,7 +71,9 @@ class Driver(Epochs):
         )  # fmt: skip
         self._dies = dies
         owner = Ownership.claim(store, mode="streaming", run_id="run", now=0, take_over=True)
-        panes: Any = SimpleNamespace(sync=lambda: None, commit=lambda _: self._die("prepared"))
+        panes: Any = SimpleNamespace(
+            sync=lambda: None, commit=lambda *_: self._die("prepared"), compact=lambda **_: None
+        )
         what = Run(
             workers=None, pipeline=PIPELINE, store=store, identity=standing, ownership=owner, log=EpochLog(store),
             panes=panes, stages=None, mode="streaming", run_id="run", now=lambda: 0, on_commit=lambda _: None,

@@ -31,6 +31,7 @@ from airflow_dataflow_provider.model.par_do import ParDo
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.progress.split import Split
 from airflow_dataflow_provider.progress.status import read_status
+from airflow_dataflow_provider.progress.written_file import WrittenFile
 from airflow_dataflow_provider.spark import map_side
 from airflow_dataflow_provider.spark.driver_side import ROWS_CONF, DriverSide
 from airflow_dataflow_provider.spark.job import EpochJob, StageState
@@ -159,7 +160,7 @@ def test_a_damaged_file_of_open_windows_is_an_error_with_a_code_and_the_files_na
     path.parent.mkdir(parents=True)
     if content is not None:
         path.write_bytes(content)
-    chain = Chain(("000000000000/0-0001-aa.arrow",), (1,), 1)
+    chain = Chain((WrittenFile("000000000000/0-0001-aa.arrow", 9, "00"),), (1,), 1)
     side = reduce_side(job, {1: chain})
     (answer,) = side.run_task(1, ())
     assert isinstance(answer, StateError)

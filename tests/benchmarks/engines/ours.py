@@ -11,7 +11,6 @@ from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.records import EpochRecord
 from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.spark.state import FOLDER
 from airflow_dataflow_provider.spark.submit import Submission, run
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.benchmarks.check import Answer, StateSize, WrongAnswerError
@@ -88,11 +87,11 @@ def open_windows(record: EpochRecord) -> int:
 
 def state_size(records: list[EpochRecord], folder: Path) -> StateSize:
     """How large the state is after these epochs."""
-    standing = [name for chain in records[-1].details["chains"].values() for name in chain["files"]]
+    standing = [file for chain in records[-1].details["chains"].values() for file in chain["files"]]
     written = [record.details["state_bytes"] for record in records if record.kind == "data"]
     return StateSize(
         open_windows(records[-1]),
-        sum((Path(state_of(folder)) / FOLDER / name).stat().st_size for name in standing),
+        sum(file["bytes"] for file in standing),
         round(sum(written) / max(1, len(written))),
         len(written),
     )
