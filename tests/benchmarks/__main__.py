@@ -22,9 +22,10 @@ from tests.benchmarks.check import WrongAnswerError
 from tests.benchmarks.engines import ENGINES, Engine
 from tests.benchmarks.generate import FILES_PER_BATCH, Workload, generate
 from tests.benchmarks.growth import GROWING, Axes, Growth, growth_steps, measure_growth
+from tests.benchmarks.long_logs import LongLog, measure_long_logs
 from tests.benchmarks.places import OwnProcess, Place
 from tests.benchmarks.queries import QUERIES, Query
-from tests.benchmarks.report import epochs_table, growth_table, results_table, state_table, write_json
+from tests.benchmarks.report import epochs_table, growth_table, long_logs_table, results_table, state_table, write_json
 from tests.benchmarks.small_epochs import SMALL_EPOCHS_OF, SmallEpoch, measure_small_epochs
 
 _ROWS, _QUICK_ROWS = 5_000_000, 500_000
@@ -49,7 +50,7 @@ def main(
     if not console.is_terminal:
         console.width = max(console.width, _LOG_WIDTH)
     out: Path = options.out.absolute()
-    files = {name: out / f"{name}.json" for name in ("bench", "bench-epochs")}
+    files = {name: out / f"{name}.json" for name in ("bench", "bench-epochs", "bench-long")}
     # Figures of a run before would look like this one's.
     for path in files.values():
         path.unlink(missing_ok=True)
@@ -63,11 +64,13 @@ def main(
         return 1
     write_json([*found.results, *found.growth], files["bench"])
     write_json(found.epochs, files["bench-epochs"])
+    write_json(found.long_logs, files["bench-long"])
     for table, rows in (
         (results_table(found.results, options.repeats), found.results),
         (state_table(found.results), [one for one in found.results if one.open_windows is not None]),
         (epochs_table(found.epochs), found.epochs),
         (growth_table(found.growth), found.growth),
+        (long_logs_table(found.long_logs), found.long_logs),
     ):
         if rows:
             console.print(table)
@@ -113,7 +116,7 @@ class _Plan:
     def steps(self, bench: Bench) -> int:
         races = sum(bench.steps(len(self.asked(query))) for query in self.queries) * len(self.workloads)
         growth = sum(growth_steps(bench, self.axes) for _ in self.growing) if self.axes else 0
-        return races + growth + (self.refilled is not None)
+        return races + growth + (self.refilled is not None) + bool(self.growing)
 
 
 @dataclass(slots=True)
@@ -121,6 +124,7 @@ class _Found:
     results: list[Result] = field(default_factory=list)
     epochs: list[SmallEpoch] = field(default_factory=list)
     growth: list[Growth] = field(default_factory=list)
+    long_logs: list[LongLog] = field(default_factory=list)
 
 
 def _measure(plan: _Plan, root: Path, place: Callable[[Path], Place], console: Console) -> _Found:
@@ -153,6 +157,10 @@ def _measure(plan: _Plan, root: Path, place: Callable[[Path], Place], console: C
         for query in plan.growing:
             if plan.axes and plan.ours:
                 found.growth += measure_growth(bench, query, plan.axes, plan.ours)
+        if plan.growing and plan.axes and plan.ours:
+            tell("states that have lived long")
+            with bench.folder("long-logs") as folder:
+                found.long_logs = place_of(plan.ours.place).call(measure_long_logs, folder, plan.axes.epochs)
     return found
 
 

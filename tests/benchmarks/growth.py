@@ -19,13 +19,17 @@ _FILES = 4
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """Three numbers of rows, at the middle number of keys; three numbers of keys, at the middle number of rows."""
+    """Three numbers of rows, at the middle number of keys; three numbers of keys, at the middle number of rows.
+
+    And three numbers of epochs that a state has lived (:mod:`tests.benchmarks.long_logs`).
+    """
 
     rows: tuple[int, int, int] = (1_000_000, 5_000_000, 20_000_000)
     keys: tuple[int, int, int] = (1_000, 200_000, 2_000_000)
+    epochs: tuple[int, int, int] = (100, 10_000, 100_000)
 
     def __post_init__(self) -> None:
-        for numbers in (self.rows, self.keys):
+        for numbers in (self.rows, self.keys, self.epochs):
             if any(one >= next_ for one, next_ in pairwise(numbers)):
                 raise ValueError(f"{self!r} does not grow")
 

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from tests.benchmarks.bench import Result
 from tests.benchmarks.growth import Growth
+from tests.benchmarks.long_logs import LongLog
 from tests.benchmarks.small_epochs import SmallEpoch
 
 
@@ -81,7 +82,20 @@ def epochs_table(epochs: Sequence[SmallEpoch]) -> Table:
     return table
 
 
-def write_json(rows: Sequence[Result] | Sequence[SmallEpoch], path: Path) -> None:
+def long_logs_table(rows: Sequence[LongLog]) -> Table:
+    """One row an age; beside each figure its ratio to that of the youngest."""
+    table = Table(title="A look at a state of ours, and a driver's start on it, by the epochs that it has lived")
+    for name in ("epochs", "files of the log", "bytes", "status ms", "", "start ms", ""):
+        table.add_column(name, justify="right")
+    for one in rows:
+        table.add_row(
+            f"{one.epochs:,}", f"{one.log_files:,}", f"{one.log_bytes:,}", f"{one.status_s * 1e3:.1f}",
+            f"{one.status_ratio:.2f}x", f"{one.start_s * 1e3:.0f}", f"{one.start_ratio:.2f}x",
+        )  # fmt: skip
+    return table
+
+
+def write_json(rows: Sequence[Result] | Sequence[SmallEpoch] | Sequence[LongLog], path: Path) -> None:
     """A list of objects, one a row."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
