@@ -55,13 +55,14 @@ def of_column(name: str, found: pl.DataType, kept: pl.DataType, zone: str | None
 
 
 def _of_timestamps(column: pl.Expr, found: pl.Datetime, kept: pl.Datetime, zone: str | None) -> Conversion:
-    zone = zone if kept.time_zone is not None else None
+    zone = zone if found.time_zone is None and kept.time_zone is not None else None
     micros = times.of_timestamps(column, found, zone)
 
     def lost(value: pl.Expr) -> pl.Expr:
-        local = times.saturated(column, found.time_unit)
+        local = times.in_micros(column, found.time_unit)
         taken = times.is_exact(column, local, found.time_unit) & value.is_not_null()
-        return column.is_not_null() & ~(taken & times.in_calendar(value.to_physical(), kept.time_zone))
+        with_zone = zone is not None or kept.time_zone not in (None, "UTC")
+        return column.is_not_null() & ~(taken & times.in_calendar(local, with_zone=with_zone))
 
     return Conversion(micros.cast(kept), lost)
 
@@ -96,7 +97,9 @@ def of_text(name: str, kept: pl.DataType, zone: str | None, *, said: bool) -> Co
     if kept == MOMENT:
         return Conversion(
             times.of_text(column, zone).cast(kept),
-            lambda value: column.is_not_null() & ~times.in_calendar(value.to_physical(), None).fill_null(value=False),
+            lambda value: (
+                column.is_not_null() & ~times.in_calendar(value.to_physical(), with_zone=False).fill_null(value=False)
+            ),
         )
     value = column.cast(kept, strict=False)
     if isinstance(kept, pl.Decimal):

@@ -74,10 +74,11 @@ def read_csv(data: bytes, columns: Sequence[str] | None = None) -> CsvRows:
         return "skip"
 
     # A quote that is never closed would swallow the rest of the file, and this last line with it.
-    last = uuid.uuid4().hex
-    newline = b"" if data.endswith((b"\n", b"\r")) else b"\n"
+    last = uuid.uuid4().hex if b'"' in data else None
+    if last is not None:
+        data += (b"" if data.endswith((b"\n", b"\r")) else b"\n") + last.encode()
     table = arrow_csv.read_csv(
-        pa.BufferReader(b"".join((data, newline, last.encode()))),
+        pa.BufferReader(data),
         read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK),
         parse_options=arrow_csv.ParseOptions(
             newlines_in_values=True, ignore_empty_lines=len(names) > 1, invalid_row_handler=keep
@@ -90,12 +91,10 @@ def read_csv(data: bytes, columns: Sequence[str] | None = None) -> CsvRows:
             quoted_strings_can_be_null=False,
         ),
     )
-    rows = pl.DataFrame(table)
-    if len(names) == 1:
-        closed = rows[-1, 0] == last
-        rows = rows[:-1]
-    else:
-        closed = bool(ragged) and ragged.pop()[0] == last
-    if not closed:
-        raise ValueError("a quotation mark is opened and never closed")
+    rows = pl.DataFrame(pl.from_arrow(table, rechunk=False))
+    if last is not None:
+        end = rows[-1, 0] if len(names) == 1 else ragged.pop()[0] if ragged else None
+        rows = rows[:-1] if len(names) == 1 else rows
+        if end != last:
+            raise ValueError("a quotation mark is opened and never closed")
     return CsvRows(rows, pl.DataFrame(ragged, schema={TEXT: pl.String, "_reason": pl.String}, orient="row"))

@@ -168,32 +168,34 @@ def _read(source: Files, schema: Schema, file: str, now: int, between: tuple[int
     conversions = {name: _conversion(source, name, raw.schema[name], dtype) for name, dtype in schema.items()}
     # What is worth reading once only is a column before it is used.
     raw = raw.with_columns(each.value.alias(f"_read {name}") for name, each in conversions.items())
-    problems: list[pl.Expr] = []
     columns: list[pl.Expr] = []
+    suspected: list[pl.Expr] = []
+    reasons: list[pl.Expr] = []
     for name, each in conversions.items():
         value = pl.col(f"_read {name}")
         if name in source.columns():
             columns.append(value.cast(MOMENT).alias(name))
-            problems.append(_no_time(name, value))
+            suspected.append(~times.in_range(value).fill_null(value=False))
+            reasons.append(_no_time(name, value))
         else:
             columns.append(value.alias(name))
             lost = each.lost(value)
             if lost is not None:
-                problems.append(pl.when(lost).then(pl.lit(f"{name} does not read as {schema[name]}")))
+                suspected.append(lost)
+                reasons.append(pl.when(lost).then(pl.lit(f"{name} does not read as {schema[name]}")))
     arrival = pl.col(f"_read {source.arrival_time}") if source.arrival_time else pl.lit(now, dtype=pl.Int64)
     event = pl.col(f"_read {source.event_time}") if isinstance(source.event_time, str) else arrival
-    reason = pl.coalesce(*problems, pl.lit(None, dtype=pl.String)).alias(_REASON)
     # Constants alone would make one row, beside the columns there are they make as many as the file has.
-    rows = raw.with_columns(*columns, event.alias(EVENT), arrival.alias(ARRIVAL), reason)
-    rows = rows.select(*schema, EVENT, ARRIVAL, _REASON)
-    bad = rows[_REASON].is_not_null()
+    rows = raw.with_columns(*columns, event.alias(EVENT), arrival.alias(ARRIVAL)).select(*schema, EVENT, ARRIVAL)
     rejected = [] if ragged.is_empty() else [ragged.with_columns(_file=pl.lit(file))]
-    if bad.any():
+    # Hardly any file has bad rows: reasons are worked out where there are some.
+    if suspected and raw.select(pl.any_horizontal(each.any() for each in suspected)).item():
+        reason = raw.select(pl.coalesce(*reasons, pl.lit(None, dtype=pl.String)).alias(_REASON))[_REASON]
         whole, _ = _load(source, None, file, between)
-        reasons = rows[_REASON].filter(bad)
-        rejected.insert(0, whole.filter(bad).with_columns(_file=pl.lit(file), _reason=reasons))
+        bad = reason.is_not_null()
+        rejected.insert(0, whole.with_columns(_file=pl.lit(file), _reason=reason).filter(bad))
         rows = rows.filter(~bad)
-    return Read(rows.drop(_REASON), pl.concat(rejected, how="diagonal") if rejected else pl.DataFrame())
+    return Read(rows, pl.concat(rejected, how="diagonal") if rejected else pl.DataFrame())
 
 
 def _conversion(source: Files, name: str, found: pl.DataType, kept: pl.DataType) -> conversion.Conversion:

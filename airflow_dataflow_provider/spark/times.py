@@ -30,28 +30,27 @@ def of_text(column: pl.Expr, zone: str | None) -> pl.Expr:
 def of_timestamps(column: pl.Expr, dtype: pl.Datetime, zone: str | None) -> pl.Expr:
     """Timestamps as microseconds, cut to whole ones; null where the clocks of a zone skip a local time.
 
-    Those beyond the years 1 to 9999 become the first or last instant of these, so that nothing overflows.
+    Those beyond the years 1 to 9999 may be others afterwards, beyond :data:`ELEMENT_TIMES`, so that nothing overflows.
 
     Args:
         column: the timestamps.
         dtype: their type.
         zone: of timestamps that carry none.
     """
-    local = saturated(column, dtype.time_unit)
+    local = in_micros(column, dtype.time_unit)
     return in_zone(local, zone) if dtype.time_zone is None and zone is not None else local
 
 
-def saturated(column: pl.Expr, unit: TimeUnit) -> pl.Expr:
-    """The numbers of timestamps as microseconds, within the years 1 to 9999."""
+def in_micros(column: pl.Expr, unit: TimeUnit) -> pl.Expr:
+    """The numbers of timestamps as microseconds; what would overflow is the first or last instant of the calendar."""
     raw = column.to_physical()
-    if unit == "ns":
-        return raw // 1000
-    per = 1000 if unit == "ms" else 1
-    return raw.clip(_FIRST // per, _LAST // per) * per
+    if unit == "ms":
+        return raw.clip(_FIRST // 1000, _LAST // 1000) * 1000
+    return raw // 1000 if unit == "ns" else raw
 
 
 def is_exact(column: pl.Expr, micros: pl.Expr, unit: TimeUnit) -> pl.Expr:
-    """Whether :func:`saturated` has the timestamps as they are."""
+    """Whether :func:`in_micros` has the timestamps as they are."""
     raw = column.to_physical()
     if unit == "ns":
         return raw == micros * 1000
@@ -72,9 +71,9 @@ def in_zone(local: pl.Expr, zone: str) -> pl.Expr:
     return inside.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null").dt.epoch("us")
 
 
-def in_calendar(micros: pl.Expr, zone: str | None) -> pl.Expr:
-    """Whether instants are in the years 1 to 9999, by the clocks of their column's zone, too."""
-    margin = 0 if zone in (None, "UTC") else _DAY
+def in_calendar(micros: pl.Expr, *, with_zone: bool) -> pl.Expr:
+    """Whether times are in the years 1 to 9999; those with a zone by its clocks, too."""
+    margin = _DAY if with_zone else 0
     return micros.is_between(_FIRST + margin, _LAST - margin)
 
 

@@ -143,6 +143,17 @@ def test_naive_values_mean_what_the_source_says_they_mean(tmp_path: Path) -> Non
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Vienna", "Pacific/Kiritimati"])
+def test_a_naive_value_at_the_calendar_s_end_is_never_another_one(tmp_path: Path, zone: str) -> None:
+    last = dt.datetime(9999, 12, 31, 12)  # noqa: DTZ001 - naive
+    first = parquet(tmp_path, "first", pl.Series([AT]))
+    found = read_after(first, parquet(tmp_path, "later", pl.Series([last, last - dt.timedelta(3)])), time_zone=zone)
+    assert found.rejected["value"].to_list() == [last]
+    assert found.rows["value"].dt.convert_time_zone(zone).dt.replace_time_zone(None).to_list() == [
+        last - dt.timedelta(3)
+    ]
+
+
 def test_a_column_without_values_in_the_first_file_has_to_be_said(tmp_path: Path) -> None:
     first = parquet(tmp_path, "first", pl.Series([None]))
     later = parquet(tmp_path, "later", pl.Series([1.5]))
