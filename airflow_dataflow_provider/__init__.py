@@ -77,8 +77,12 @@ from airflow_dataflow_provider.model.windows import (
     WindowStrategy,
     merge_intersecting,
 )
+from airflow_dataflow_provider.user_modules import look_where_told
 
 __version__ = "0.1.0"
+
+# Spark's workers come here by unpickling what is ours: before they need a module of the user's.
+look_where_told()
 
 __all__ = [
     "ACCUMULATING",

@@ -12,8 +12,8 @@ from pathlib import Path
 _HERE = Path(__file__).resolve().parent
 if sys.path and sys.path[0] and Path(sys.path[0]).resolve() == _HERE:
     # Run as a script: this folder's modules must not be taken for top-level ones; the package must be found as a whole.
-    sys.path[0] = str(Path.cwd())
-    sys.path.append(str(_HERE.parent))
+    # A folder of the user's comes after the standard library: a calendar.py in it is not Python's.
+    sys.path[:] = [*sys.path[1:], str(_HERE.parent)]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -12,6 +12,7 @@ from types import ModuleType
 
 from airflow_dataflow_provider.model.errors import DataflowError, DefinitionError
 from airflow_dataflow_provider.model.pipeline import Grouped, Pipeline
+from airflow_dataflow_provider.user_modules import look_in
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib"))
@@ -50,8 +51,8 @@ def load_pipeline(reference: str) -> Pipeline:
 
 
 def _by_name(name: str, reference: str) -> ModuleType:
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
+    if "" not in sys.path:
+        look_in([str(Path.cwd())])
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -65,9 +66,8 @@ def _from_file(path: Path, reference: str) -> ModuleType:
     if not path.is_file():
         raise _not_found(reference, f"there is no file {path}", "correct the path")
     path = path.resolve()
-    if str(path.parent) not in sys.path:
-        # What the file imports from beside itself must be found, as it is when the file is run.
-        sys.path.insert(0, str(path.parent))
+    # What the file imports from beside itself must be found.
+    look_in([str(path.parent)])
     # A name of its own: a file called json.py must not be taken for the library's.
     name = f"dataflow_pipeline_{''.join(letter if letter.isalnum() else '_' for letter in path.stem)}"
     spec = importlib.util.spec_from_file_location(name, path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseHook, conf
 from airflow.sdk.exceptions import AirflowNotFoundException
+from airflow.sdk.log import mask_secret
 
-from airflow_dataflow_provider.hooks.driver import DriverRun
+from airflow_dataflow_provider.hooks.driver import PROPERTIES, DriverRun
 from airflow_dataflow_provider.hooks.fingerprint import fingerprint
 from airflow_dataflow_provider.hooks.reference import PipelineReference
 from airflow_dataflow_provider.hooks.submission import Submission, driver_environment
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_SECRET = re.compile(r"secret|passw|passphrase|token|credential|private|(access|account|api)[._-]?key", re.IGNORECASE)
+"""Names of properties whose values nobody else should read."""
 _FIELDS = ("state_root", "spark_conn_id", "python", "conf")
 
 
@@ -211,19 +215,25 @@ class DataflowHook(BaseHook):
         *,
         name: str,
         properties: Mapping[str, Any] | None = None,
+        run: DriverRun,
         folders: Iterable[Path] = (),
         py_files: str | None = None,
     ) -> Submission:
-        """The ``spark-submit`` of a driver; see :meth:`Submission.build`."""
+        """The ``spark-submit`` of a run's driver; see :meth:`Submission.build`. Secret values are masked in logs."""
+        conf = {**self.settings.conf, **spark_properties(properties or {})}
+        for key, value in conf.items():
+            if value and _SECRET.search(key):
+                mask_secret(value)
         return Submission.build(
             self.spark_connection,
             PipelineReference.parse(pipeline),
             arguments,
             name=name,
-            conf={**self.settings.conf, **spark_properties(properties or {})},
+            conf=conf,
             python=self.settings.python,
             folders=folders,
             py_files=py_files,
+            properties_file=run.folder / PROPERTIES,
         )
 
     def fingerprint(self, pipeline: str, folders: Iterable[Path]) -> str | None:
@@ -241,7 +251,12 @@ class DataflowHook(BaseHook):
 
     def launch(self, run: DriverRun, submission: Submission, announce: Callable[[], None] = lambda: None) -> bool:
         """Start the driver of a run unless it lives; whether this call did."""
-        return run.launch(submission.command, submission.environment, grace=stop_grace(), announce=announce)
+
+        def prepare() -> None:
+            submission.write_properties()
+            announce()
+
+        return run.launch(submission.command, submission.environment, grace=stop_grace(), prepare=prepare)
 
     def test_connection(self) -> tuple[bool, str]:
         """What the connection form's *Test* button shows."""

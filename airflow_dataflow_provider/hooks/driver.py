@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _TAIL_LINES = 20
 _ERROR = "error.json"
 """The file in which the driver leaves why it failed."""
+PROPERTIES = "spark.properties"
+"""The file of Spark properties in a run's folder; the guardian removes it with the driver's end."""
 _ENDING = "ending"
 """The file that marks a run whose driver was told to end."""
 
@@ -59,7 +61,7 @@ class DriverRun:
         environment: Mapping[str, str],
         *,
         grace: float,
-        announce: Callable[[], None] = lambda: None,
+        prepare: Callable[[], None] = lambda: None,
     ) -> bool:
         """Start the driver, detached, unless it lives.
 
@@ -67,7 +69,7 @@ class DriverRun:
             command: the argument vector.
             environment: the whole environment of the driver.
             grace: seconds that the driver has to end by itself once :meth:`end` was called.
-            announce: called just before the start, when it is sure that this call will start the driver.
+            prepare: called just before the start, when it is sure that this call will start the driver.
 
         Returns:
             Whether this call started it.
@@ -76,7 +78,7 @@ class DriverRun:
         with (self.folder / "lock").open("a") as lock:
             if not _take(lock, fcntl.LOCK_EX):
                 return False
-            announce()
+            prepare()
             for name in ("exit.json", _ERROR, _ENDING):
                 (self.folder / name).unlink(missing_ok=True)
             if self.log.exists():

@@ -32,7 +32,8 @@ def fingerprint(pipeline: PipelineReference, python: str, environment: Mapping[s
     Raises:
         SubmissionError: ``SUBMIT_PIPELINE_LOAD`` if it cannot be loaded there.
     """
-    command = [python, "-c", _PROGRAM, str(pipeline)]
+    # Not from where the task happens to run (-P): that folder would come before the standard library.
+    command = [python, "-P", "-c", _PROGRAM, str(pipeline)]
     try:
         answer = subprocess.run(
             command, env=dict(environment), capture_output=True, text=True, timeout=_SECONDS, check=True

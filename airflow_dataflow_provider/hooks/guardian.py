@@ -37,6 +37,10 @@ def _write(path: Path, document: dict[str, object]) -> None:
     temporary.replace(path)
 
 
+def _forget_secrets(folder: Path) -> None:
+    (folder / "spark.properties").unlink(missing_ok=True)
+
+
 def _rest_of_session() -> list[int]:
     """Every other process of this session: children that changed their process group stay in it."""
     mine, found = os.getpid(), []
@@ -64,6 +68,7 @@ def _guard(folder: Path, grace: float, command: list[str], told_to_end: threadin
         driver = subprocess.Popen(command, stdin=subprocess.DEVNULL, process_group=0)
     except OSError as error:
         sys.stderr.write(f"cannot start the driver: {error}\n")
+        _forget_secrets(folder)
         _write(folder / "exit.json", {"code": NOT_STARTED, "ended_at": time.time(), "told_to_end": False})
         return
 
@@ -77,6 +82,7 @@ def _guard(folder: Path, grace: float, command: list[str], told_to_end: threadin
     threading.Thread(target=end_when_told, daemon=True).start()
     code = driver.wait()
     _signal_driver(driver.pid, signal.SIGKILL)
+    _forget_secrets(folder)
     _write(folder / "exit.json", {"code": code, "ended_at": time.time(), "told_to_end": told_to_end.is_set()})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,7 +67,8 @@ class PipelineReference:
         """
         if self.file is None:
             return self
-        candidates = [folder / self.file for folder in (Path(), *folders)]
+        # Where the task happens to run is asked last: a file of that name there is not meant.
+        candidates = [folder / self.file for folder in (*folders, Path())]
         for candidate in candidates:
             if candidate.is_file():
                 return PipelineReference(str(candidate.resolve()), self.attribute)
@@ -78,5 +80,16 @@ class PipelineReference:
         )
 
     def as_module(self) -> PipelineReference:
-        """The name that it has on a machine to which the file was shipped with ``--py-files``."""
+        """The name that it has on a machine to which the file was shipped with ``--py-files``.
+
+        Raises:
+            SubmissionError: ``SUBMIT_PIPELINE_FILE`` if it would take the place of a module of Python's there.
+        """
+        if self.file and self.file.stem in sys.stdlib_module_names:
+            raise SubmissionError(
+                f"the pipeline file {self.file.name!r} has the name of a module of Python's own",
+                why="on the cluster it would be imported in its place",
+                todo="give the file another name",
+                code="SUBMIT_PIPELINE_FILE",
+            )
         return PipelineReference(self.file.stem, self.attribute) if self.file else self

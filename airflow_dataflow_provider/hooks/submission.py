@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import airflow_dataflow_provider
+from airflow_dataflow_provider import user_modules
 from airflow_dataflow_provider.model.errors import SubmissionError
 
 if TYPE_CHECKING:
@@ -35,10 +36,15 @@ _AIRFLOWS_OWN = ("AIRFLOW__", "AIRFLOW_CONN_", "AIRFLOW_VAR_", "_AIRFLOW_", "__A
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A command and its whole environment, ready to be started."""
+    """A command, its whole environment, and the Spark properties that it reads from a file.
+
+    A property may be a secret, and the arguments of a process are there for every user of the machine to see.
+    """
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
+    properties: Mapping[str, str]
+    properties_file: Path
 
     @classmethod
     def build(
@@ -52,53 +58,89 @@ class Submission:
         python: str | None,
         folders: Iterable[Path],
         py_files: str | None,
+        properties_file: Path,
     ) -> Submission:
         """Write the submission of ``run PIPELINE ARGUMENTS...``.
 
         Args:
             connection: the Spark connection.
-            pipeline: what to run; a file is found in ``folders`` and shipped to wherever the driver and executors are.
+            pipeline: what to run; a file is found in ``folders``, and shipped where the driver runs on the cluster.
             arguments: what follows the pipeline on the command line.
             name: the name of the Spark application.
-            conf: Spark properties.
+            conf: Spark properties, and settings of the engine.
             python: the interpreter of the driver and, on the same machine, of the workers; this one by default. In
                 cluster deploy mode the cluster's own, unless given.
             folders: where the driver looks for the user's modules.
             py_files: further files to ship, comma separated.
+            properties_file: where :meth:`write_properties` is to put the properties.
 
         Raises:
-            SubmissionError: ``SUBMIT_SPARK_CONNECTION``, ``SUBMIT_NO_SPARK_SUBMIT``, ``SUBMIT_PIPELINE_FILE``.
+            SubmissionError: ``SUBMIT_SPARK_CONNECTION``, ``SUBMIT_NO_SPARK_SUBMIT``, ``SUBMIT_PIPELINE_FILE``,
+                ``SUBMIT_CONF``.
         """
         in_cluster = connection.extra_dejson.get("deploy-mode") == "cluster"
         folders = tuple(folders)
         pipeline = pipeline.found_in(folders)
         environment = driver_environment(pipeline, folders, python, in_cluster=in_cluster)
-        if pipeline.file:
-            py_files = f"{py_files},{pipeline.file}" if py_files else str(pipeline.file)
         if in_cluster:
             # The worker's interpreter and paths mean nothing on the cluster's machines.
+            if pipeline.file:
+                py_files = f"{py_files},{pipeline.file}" if py_files else str(pipeline.file)
             pipeline = pipeline.as_module()
             conf = {**({"spark.pyspark.python": python} if python else {}), **conf}
         environment = _with_java(environment)
         # spark-submit drops what does not begin with "spark."; the engine's own settings go to the engine.
-        ours = [word for key, value in conf.items() if not _is_sparks(key) for word in ("--conf", f"{key}={value}")]
+        ours = [word for key, value in conf.items() if _is_ours(key) for word in ("--conf", f"{key}={value}")]
+        properties = {key: value for key, value in conf.items() if not _is_ours(key)}
         command = spark_submit_command(
             str(connection.conn_id),
             ["run", str(pipeline), *arguments, *ours],
-            conf={key: value for key, value in conf.items() if _is_sparks(key)},
+            properties_file=properties_file if properties else None,
             name=name,
             py_files=py_files,
         )
         binary = _find_binary(command[0], python, environment.get("PATH", ""))
-        return cls((binary, *command[1:]), environment)
+        return cls((binary, *command[1:]), environment, properties, properties_file)
+
+    def write_properties(self) -> None:
+        """Write the file that the command reads, for nobody but this user."""
+        self.properties_file.unlink(missing_ok=True)
+        if self.properties:
+            lines = (f"{_escaped(key, key=True)}={_escaped(value)}\n" for key, value in self.properties.items())
+            descriptor = os.open(self.properties_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.writelines(lines)
 
 
-def _is_sparks(key: str) -> bool:
-    return key.startswith("spark.")
+def _is_ours(key: str) -> bool:
+    """Whether a setting is the engine's, and not Spark's."""
+    if key.startswith("spark."):
+        return False
+    if key.startswith("dataflow."):
+        return True
+    raise SubmissionError(
+        f"the property {key!r} is neither Spark's nor the engine's",
+        why="spark-submit drops what does not begin with 'spark.', so it would have no effect",
+        todo=f"write 'spark.{key}', or 'spark.hadoop.{key}' for a setting of Hadoop's file systems",
+        code="SUBMIT_CONF",
+    )
+
+
+def _escaped(text: str, *, key: bool = False) -> str:
+    """A key or a value as Java reads it from a properties file."""
+    for letter, escape in (("\\", "\\\\"), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"), ("\f", "\\f")):
+        text = text.replace(letter, escape)
+    for letter in " :=#!" if key else "":
+        text = text.replace(letter, f"\\{letter}")
+    if text.startswith(" "):
+        text = f"\\{text}"
+    units = text.encode("utf-16-be")
+    codes = (int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2))
+    return "".join(chr(code) if code < 0x7F else f"\\u{code:04x}" for code in codes)
 
 
 def spark_submit_command(
-    spark_conn_id: str, arguments: list[str], *, conf: dict[str, str], name: str, py_files: str | None
+    spark_conn_id: str, arguments: list[str], *, properties_file: Path | None, name: str, py_files: str | None
 ) -> list[str]:
     """The argument vector that the Spark provider writes for this connection.
 
@@ -109,9 +151,10 @@ def spark_submit_command(
     """
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
+    file = None if properties_file is None else str(properties_file)
     try:
         hook = SparkSubmitHook(
-            conn_id=spark_conn_id, application_args=arguments, conf=conf, name=name, py_files=py_files
+            conn_id=spark_conn_id, application_args=arguments, properties_file=file, name=name, py_files=py_files
         )
         command: list[str] = hook._build_spark_submit_command(APPLICATION)  # noqa: SLF001 - has no public form
     except NameError as error:
@@ -127,6 +170,10 @@ def spark_submit_command(
             todo="correct the connection's fields",
             code="SUBMIT_SPARK_CONNECTION",
         ) from error
+    if file is not None:
+        # With a file of properties Spark reads its own spark-defaults.conf only if it is told to.
+        at = command.index("--properties-file")
+        command[at:at] = ["--load-spark-defaults"]
     return command
 
 
@@ -140,8 +187,7 @@ def driver_environment(
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(_AIRFLOWS_OWN)}
     modules = (*([pipeline.file.parent] if pipeline.file else []), *folders)
-    path = [*dict.fromkeys(map(str, modules)), environment.get("PYTHONPATH", "")]
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+    environment[user_modules.VARIABLE] = os.pathsep.join(dict.fromkeys(map(str, modules)))
     if not in_cluster:
         workers = python or environment.get("PYSPARK_PYTHON") or sys.executable
         environment["PYSPARK_PYTHON"] = workers

@@ -124,6 +124,7 @@ class DataflowOperator(BaseOperator):
             ],
             name=f"{self.pipeline} {mode}",
             properties=self.conf,
+            run=run,
             folders=module_folders(context),
             py_files=self.py_files,
         )

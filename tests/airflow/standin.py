@@ -174,6 +174,9 @@ def hang() -> None:
 def main() -> None:
     asked = parse()
     start = {"pid": os.getpid(), "argv": sys.argv[2:], "env": dict(os.environ), "prefix": sys.prefix}
+    # What only spark-submit reads, and nobody sees in a list of processes.
+    at = sys.argv.index("--properties-file") if "--properties-file" in sys.argv else None
+    start["properties"] = Path(sys.argv[at + 1]).read_text() if at else ""
     start["airflow"] = importlib.util.find_spec("airflow") is not None
     temporary = FOLDER / f"{os.getpid()}.tmp"
     temporary.write_text(json.dumps(start))

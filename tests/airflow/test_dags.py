@@ -117,7 +117,7 @@ def test_a_batch_takes_the_data_interval_of_its_dag_run(dags: dict[str, Any], st
     assert dag_run.state == "success"
     assert result(dag_run, "batch")["interval"] == ["2026-01-01T01:00:00Z", "2026-01-01T02:00:00Z"]
     (start,) = standin.starts
-    assert "spark.app=nightly" in start["argv"]
+    assert start["properties"] == "spark.app=nightly\n"
 
 
 def test_micro_batches_of_two_dag_runs_go_on_with_one_state(dags: dict[str, Any], standin: Standin) -> None:

@@ -20,7 +20,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 folder = Path(sys.argv[-1])
-spark = SparkSession.builder.config("spark.ui.enabled", "false").config("spark.driver.memory", "512m").getOrCreate()
+spark = SparkSession.builder.config("spark.driver.memory", "512m").getOrCreate()
+
+conf = spark.sparkContext.getConf()
+(folder / "token").write_text(conf.get("spark.test.token") + " " + conf.get("spark.test.default"))
 
 def work(_):
     (folder / f"worker-{os.getpid()}").touch()
@@ -54,14 +57,23 @@ def test_ending_a_run_leaves_neither_jvm_nor_python_behind(
     monkeypatch.setenv("AIRFLOW__DATAFLOW__STOP_GRACE", "0")
     # Beside this interpreter, not on PATH.
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    properties = {"spark.ui.enabled": False, "spark.test.token": "t0ken"}
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "spark-defaults.conf").write_text("spark.test.default yes\nspark.test.token no\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path / "conf"))
     hook = DataflowHook()
     run = hook.run("run")
-    assert hook.launch(run, hook.submission("flights:departures", [str(tmp_path)], name="run"))
+    assert hook.launch(
+        run, hook.submission("flights:departures", [str(tmp_path)], name="run", run=run, properties=properties)
+    )
     until(lambda: len(list(tmp_path.glob("worker-*"))) == 2 or not run.alive, seconds=120)
     assert run.alive, run.error()
     (driver_pid,) = (int(path.name.partition("-")[2]) for path in tmp_path.glob("driver-*"))
     processes = session_of(driver_pid)
     groups = {os.getpgid(pid) for pid in processes}
+    # Nobody sees the value of a property in a list of processes; and Spark's own defaults are still read.
+    assert not [pid for pid in processes if b"t0ken" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    assert (tmp_path / "token").read_text() == "t0ken yes"
     # The guardian, the JVM, the driver, the daemon and two workers at least; and not in one group.
     assert len(processes) >= 6
     assert len(groups) >= 3

@@ -3,17 +3,20 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from airflow_dataflow_provider.hooks import dataflow
 from airflow_dataflow_provider.hooks.dataflow import DataflowHook, DataflowSettings
 from airflow_dataflow_provider.hooks.reference import PipelineReference
 from airflow_dataflow_provider.hooks.submission import APPLICATION, Submission, driver_environment
 from airflow_dataflow_provider.model.errors import DataflowError, DefinitionError, SubmissionError
-from tests.airflow.conftest import Standin
+from airflow_dataflow_provider.user_modules import VARIABLE
+from tests.airflow.conftest import Standin, until
 
 
 def connect(
@@ -26,7 +29,8 @@ def connect(
 def submission(
     pipeline: str = "flights:departures", *, conn_id: str = "dataflow_default", **options: object
 ) -> Submission:
-    return DataflowHook(conn_id).submission(pipeline, ["--mode", "batch"], name="departures batch", **options)  # type: ignore[arg-type]
+    hook = DataflowHook(conn_id)
+    return hook.submission(pipeline, ["--mode", "batch"], name="departures batch", run=hook.run("run"), **options)  # type: ignore[arg-type]
 
 
 def option(command: tuple[str, ...], name: str) -> list[str]:
@@ -58,10 +62,12 @@ def test_the_spark_provider_writes_the_arguments_of_the_connection(
     assert Path(command[0]).name == "spark-submit"
     assert command[command.index(APPLICATION) :] == (APPLICATION, "run", "flights:departures", "--mode", "batch")
     rest = [*command[1 : command.index(APPLICATION)]]
-    for name in ("--conf", "--name"):
+    file = str(DataflowHook().run("run").folder / "spark.properties")
+    for name, value in (("--properties-file", file), ("--name", "departures batch")):
         at = rest.index(name)
-        assert rest[at + 1] == {"--conf": "spark.executor.memory=2g", "--name": "departures batch"}[name]
+        assert rest[at + 1] == value
         del rest[at : at + 2]
+    rest.remove("--load-spark-defaults")
     assert rest == expected
 
 
@@ -79,8 +85,64 @@ def test_a_kubernetes_connection_is_the_spark_providers_affair(
 
 def test_the_tasks_properties_win_over_the_connections(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
     connect(monkeypatch, "dataflow_default", "dataflow", conf='{"spark.a": true, "spark.b": "1"}')
-    command = submission(properties={"spark.b": 2}).command
-    assert option(command, "--conf") == ["spark.a=true", "spark.b=2"]
+    made = submission(properties={"spark.b": 2})
+    assert made.properties == {"spark.a": "true", "spark.b": "2"}
+    assert option(made.command, "--conf") == []
+
+
+def test_no_property_is_in_the_arguments_of_a_process_or_readable_to_others(
+    standin: Standin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect(monkeypatch, "dataflow_default", "dataflow", conf={"spark.hadoop.fs.s3a.secret.key": "s3cret"})
+    masked: list[str] = []
+    monkeypatch.setattr(dataflow, "mask_secret", masked.append)
+    hook = DataflowHook()
+    run = hook.run("run")
+    made = hook.submission(
+        "flights:departures",
+        ["--mode", "batch", "--state", "here", "--run-id", "run"],
+        name="departures",
+        properties={"spark.hadoop.fs.azure.account.key.x": "t0ken", "spark.ui.port": 4050},
+        run=run,
+    )
+    assert not [word for word in made.command if "s3cret" in word or "t0ken" in word]
+    assert sorted(masked) == ["s3cret", "t0ken"]
+    run.folder.mkdir(parents=True)
+    run.folder.joinpath("spark.properties").write_text("left by a driver whose guardian was killed")
+    made.write_properties()
+    assert made.properties_file.stat().st_mode & 0o777 == 0o600
+    assert "s3cret" in made.properties_file.read_text()
+    standin.behave("hang")
+    assert hook.launch(run, made)
+    until(lambda: standin.starts)
+    assert "t0ken" in standin.starts[0]["properties"]
+    run.end()
+    until(lambda: not run.alive)
+    assert not made.properties_file.exists()
+
+
+def test_without_properties_there_is_no_file_of_them_and_sparks_own_is_read(standin: Standin) -> None:
+    made = submission()
+    assert "--properties-file" not in made.command
+    assert "--load-spark-defaults" not in made.command
+
+
+def test_settings_of_the_engine_go_to_the_engine_and_what_is_nobodys_is_refused(standin: Standin) -> None:
+    made = submission(properties={"dataflow.state.partitions": 4})
+    assert made.command[-2:] == ("--conf", "dataflow.state.partitions=4")
+    with pytest.raises(SubmissionError, match=r"spark\.hadoop\.fs\.s3a\.secret\.key") as caught:
+        submission(properties={"fs.s3a.secret.key": "x"})
+    assert caught.value.code == "SUBMIT_CONF"
+
+
+def test_properties_are_written_as_java_reads_them(standin: Standin, tmp_path: Path) -> None:
+    made = submission(properties={"spark.a b:c=d": " x\\y\n# 1=2", "spark.é": "ü😀"})
+    DataflowHook().run("run").folder.mkdir(parents=True)
+    made.write_properties()
+    assert made.properties_file.read_text().splitlines() == [
+        r"spark.a\ b\:c\=d=\ x\\y\n# 1=2",
+        r"spark.\u00e9=\u00fc\ud83d\ude00",
+    ]
 
 
 def test_a_missing_spark_connection_is_an_error_and_not_yarn(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,12 +204,50 @@ def test_the_drivers_python_is_the_connections_else_the_deployments_else_airflow
     assert chosen("/opt/driver/bin/python") == ("/opt/driver/bin/python",) * 2
 
 
-def test_a_pipeline_file_is_found_shipped_and_importable(standin: Standin, tmp_path: Path) -> None:
+def test_a_pipeline_file_is_found_and_what_is_beside_it_importable(standin: Standin, tmp_path: Path) -> None:
     made = submission("flights.py:departures", folders=[tmp_path])
     file = str(tmp_path / "flights.py")
     assert f"{file}:departures" in made.command
-    assert option(made.command, "--py-files") == [file]
-    assert made.environment["PYTHONPATH"].split(os.pathsep)[0] == str(tmp_path)
+    assert made.environment[VARIABLE].split(os.pathsep)[0] == str(tmp_path)
+
+
+def test_the_file_beside_the_dag_wins_over_one_where_the_worker_happens_to_run(
+    standin: Standin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "flights.py").write_text("")
+    monkeypatch.chdir(elsewhere)
+    made = submission("flights.py:departures", folders=[tmp_path])
+    assert f"{tmp_path / 'flights.py'}:departures" in made.command
+
+
+@pytest.mark.parametrize("how", ["script", "fingerprint"])
+def test_a_users_module_does_not_take_the_place_of_pythons_own_in_a_driver(
+    standin: Standin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    (tmp_path / "calendar.py").write_text("raise SystemExit('the user's calendar was imported')")
+    (tmp_path / "beside.py").write_text("")
+    module = tmp_path / "flights.py"
+    module.write_text("import calendar, beside\n" + module.read_text())
+    monkeypatch.chdir(tmp_path)
+    made = submission("flights.py:departures", folders=[tmp_path])
+    if how == "fingerprint":
+        assert DataflowHook().fingerprint("flights.py:departures", [tmp_path])
+        return
+    program = [sys.executable, APPLICATION, "explain", f"{module}:departures"]
+    told = subprocess.run(program, env=dict(made.environment), capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+
+
+def test_on_a_cluster_a_file_that_would_hide_a_module_of_pythons_is_refused(
+    standin: Standin, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    connect(monkeypatch, "spark_default", "spark", "yarn", **{"deploy-mode": "cluster"})
+    (tmp_path / "calendar.py").write_text("")
+    with pytest.raises(SubmissionError, match="another name") as caught:
+        submission("calendar.py:departures", folders=[tmp_path])
+    assert caught.value.code == "SUBMIT_PIPELINE_FILE"
 
 
 def test_on_a_cluster_a_shipped_file_is_a_module_and_the_workers_python_is_not_imposed(
@@ -156,10 +256,11 @@ def test_on_a_cluster_a_shipped_file_is_a_module_and_the_workers_python_is_not_i
     connect(monkeypatch, "spark_default", "spark", "yarn", **{"deploy-mode": "cluster"})
     made = submission("flights.py:departures", folders=[tmp_path])
     assert "flights:departures" in made.command
+    assert option(made.command, "--py-files") == [str(tmp_path / "flights.py")]
     assert "PYSPARK_PYTHON" not in made.environment
     connect(monkeypatch, "dataflow_default", "dataflow", python="/opt/on/the/cluster/python")
     made = submission("flights.py:departures", folders=[tmp_path])
-    assert option(made.command, "--conf") == ["spark.pyspark.python=/opt/on/the/cluster/python"]
+    assert made.properties == {"spark.pyspark.python": "/opt/on/the/cluster/python"}
 
 
 def test_a_pipeline_file_that_does_not_exist_is_an_error_that_says_where_it_was_looked_for(

@@ -41,12 +41,14 @@ HEAVY = names("pyspark airflow polars numpy pyarrow pandas datasketches")
 
 COLUMNS = names("polars numpy pyarrow pandas datasketches")
 AIRFLOW_SIDE = Layer(
-    ours=names("model progress hooks operators sensors triggers links plugins"),
+    ours=names("user_modules model progress hooks operators sensors triggers links plugins"),
     ours_inside=names("spark tables"),
     outside=names("airflow"),
     inside=COLUMNS | {"pyspark"},
 )
 LAYERS = {
+    # Before everything else: where a driver and its workers find what users wrote.
+    "user_modules": Layer(ours=names("")),
     # The user's vectorised combiner is expressions, and its meaning is what they give.
     "model": Layer(ours=names(""), inside=names("polars")),
     # The user's vectorised ParDo is a function of frames: to call it for one element takes a frame of one row.
@@ -64,9 +66,9 @@ LAYERS = {
     "links": AIRFLOW_SIDE,
     "plugins": AIRFLOW_SIDE,
     # The top: the names that users import, what Airflow reads at start, and the command line.
-    "__init__": Layer(ours=names("model")),
+    "__init__": Layer(ours=names("user_modules model")),
     "get_provider_info": Layer(ours=names("")),
-    "cli": Layer(ours=names("model progress"), ours_inside=names("spark"), inside=COLUMNS),
+    "cli": Layer(ours=names("user_modules model progress"), ours_inside=names("spark"), inside=COLUMNS),
     "__main__": Layer(ours=names("model progress"), ours_inside=names("cli")),
 }
 
