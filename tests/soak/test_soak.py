@@ -30,6 +30,9 @@ class NothingEarly:
     def report(self) -> Counts:
         return self.interpreter.counts
 
+    def is_due(self, epoch: Epoch) -> bool:  # noqa: ARG002 - as InProcess
+        return True
+
     def epoch(self, epoch: Epoch) -> list[Pane]:
         return [pane for pane in self.interpreter.epoch(epoch) if pane.timing is not PaneTiming.EARLY]
 

@@ -61,10 +61,9 @@ def runs_of(
     of, lows, highs = list[int](), list[int](), list[int]()
     for code, first, last in zip(*(column.tolist() for column in elements), strict=True):
         start, end, runs = sessions[code]
-        # It joins those that end after its start and start before its end.
-        low = bisect_right(end, first)
+        # It joins those that end after its start and start before its end; most come behind all others.
+        low = len(start) if not end or first >= end[-1] else bisect_right(end, first)
         high = bisect_left(start, last, low)
-        joined = slice(low, high)
         if low < high:
             first, last = min(first, start[low]), max(last, end[high - 1])  # noqa: PLW2901 - those of the session
         lows.append(first)
@@ -76,11 +75,12 @@ def runs_of(
             run, start[low], end[low] = runs[low], first, last
         else:
             run = len(parent)
-            level.append(1 + max((level[each] for each in runs[joined]), default=-1))
             parent.append(-1)
-            for each in runs[joined]:
+            ended = runs[low:high]
+            level.append(1 + max(level[each] for each in ended) if ended else 0)
+            for each in ended:
                 parent[each] = run
-            start[joined], end[joined], runs[joined] = [first], [last], [run]
+            start[low:high], end[low:high], runs[low:high] = [first], [last], [run]
         of.append(run)
     return Runs(*(np.array(column, dtype=np.int64) for column in (of, lows, highs, parent, level)))
 
