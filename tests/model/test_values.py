@@ -22,6 +22,7 @@ from airflow_dataflow_provider import (
     Window,
 )
 from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.time import LONGEST
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
 from airflow_dataflow_provider.testing import strategies as generated
 
@@ -54,7 +55,7 @@ def test_a_trigger_at_any_percentile_prints_as_the_code_that_makes_it(percentile
     assert read_back(trigger) == trigger
 
 
-@given(st.integers(1, 2**61), st.integers(-(2**61), 2**61))
+@given(st.integers(1, LONGEST), st.integers(-LONGEST, LONGEST))
 def test_windows_of_any_size_and_offset_print_as_the_code_that_makes_them(size: int, offset: int) -> None:
     strategy = FixedWindows(size, offset)
     assert read_back(strategy) == strategy

@@ -27,7 +27,8 @@ NAMES: dict[str, Any] = {
     for each in (
         Called, window_kinds.LongerWhenOdd, window_kinds.Validity, trigger_trees.is_odd,
         par_do_steps.without_unknown, par_do_steps.as_often_as_said, par_do_steps.doubled, par_do_steps.earlier,
-        par_do_steps.twice, par_do_steps.positive,
+        par_do_steps.twice, par_do_steps.positive, par_do_steps.odd_ones, par_do_steps.as_often_as_counted,
+        par_do_steps.above_one, par_do_steps.tripled, par_do_steps.with_value,
     )
 }  # fmt: skip
 """What generated pipelines are written with beside the package's names."""
