@@ -31,7 +31,7 @@ format: $(READY) ## let ruff fix and format what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-crash: $(READY) ## kill -9 of the driver, ten times in a row
+crash: $(READY) ## kill -9 of the driver, ten times in each mode
 	$(BIN)/python -m tests.crash.campaign
 
 soak: $(READY) ## every transcript on every engine; 100,000 random pipelines (SOAK="--minutes 10 --seed 1")

@@ -64,8 +64,7 @@ def is_there(split: Split) -> bool:
         DataError: ``DATA_FILE_CHANGED`` where it is there in another version.
         SubmissionError: ``SOURCE_UNREADABLE``.
     """
-    files, path = file_system(split.path, time.monotonic)
-    now = files.version(path)
+    now = version_now(split.path)
     if now is None:
         return False
     if now != split:
@@ -76,6 +75,16 @@ def is_there(split: Split) -> bool:
             code="DATA_FILE_CHANGED",
         )
     return True
+
+
+def version_now(path: str) -> Split | None:
+    """The version in which a file is there now; None where it is away.
+
+    Raises:
+        SubmissionError: ``SOURCE_UNREADABLE``.
+    """
+    files, path = file_system(path, time.monotonic)
+    return files.version(path)
 
 
 def is_local(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Kill -9 of the driver at random moments: what is published in the end equals the undisturbed run, pane for pane.
+"""Kill -9 of the driver at random moments, in every mode: what is published in the end is right, pane for pane.
 
 Run it with ``make crash``. Every kill hits the driver's Python process alone; its JVM is left to notice by itself, so
 for a moment a driver that is already replaced is still at work. The moments are random within the run, most of them
@@ -23,24 +23,39 @@ import polars as pl
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
-from tests.spark.events import events, write_files
+from airflow_dataflow_provider.testing.audit import panes_of_reference
+from airflow_dataflow_provider.testing.frames import panes_of
+from airflow_dataflow_provider.testing.panes import assert_panes
+from tests.crash.pipelines import minutes
+from tests.spark.events import as_truth, events, truth, write_files
 
 _WHEN = ("processing_time",)
 """What a later run cannot repeat: when, by the wall clock, a pane was fired."""
 
 
+MODES = {
+    "micro-batch": ("--mode", "micro-batch"),
+    "streaming": ("--mode", "streaming"),
+    "batch": ("--mode", "batch"),
+    "interval": ("--mode", "batch", "--from", "2000-01-01T00:00:00Z", "--to", "2100-01-01T00:00:00Z"),
+}
+"""Each mode as the command line takes it; the interval is one in which every window ends."""
+
+
 @dataclass
 class Campaign:
-    """One source, one undisturbed state, one that is disturbed.
+    """One source and one state, whose drivers are killed.
 
     Args:
         folder: where all of it lies.
-        files: files of the source, each an epoch.
+        mode: one of :data:`MODES`.
+        files: files of the source, each an epoch in micro-batches and streams.
         rows: events in all of them.
         seed: of the moments.
     """
 
     folder: Path
+    mode: str
     files: int
     rows: int
     seed: int
@@ -48,49 +63,67 @@ class Campaign:
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
-        write_files(self.folder / "source", events(self.rows, seed=self.seed), files=self.files)
+        self.source, self.state = self.folder / "source", self.folder / "disturbed"
+        self.frame = events(self.rows, seed=self.seed)
+        write_files(self.source, self.frame, files=self.files)
+        self.pipeline = minutes(self.source)
 
-    def drive(self, state: str) -> subprocess.Popen[str]:
+    def drive(self, state: Path, mode: str) -> subprocess.Popen[str]:
         """Start a driver."""
         command = [
-            sys.executable, "-m", "airflow_dataflow_provider", "run", "tests.crash.pipelines:minutes", "--mode",
-            "micro-batch", "--state", str(self.folder / state), "--master", "local[2]", "--conf",
-            "spark.ui.enabled=false", "--conf", "dataflow.state.partitions=3",
+            sys.executable, "-m", "airflow_dataflow_provider", "run", "tests.crash.pipelines:killed", *MODES[mode],
+            "--state", str(state), "--master", "local[2]", "--conf", "spark.ui.enabled=false",
+            "--conf", "dataflow.state.partitions=3",
         ]  # fmt: skip
-        environment = os.environ | {"CRASH_SOURCE": str(self.folder / "source")}
+        environment = os.environ | {"CRASH_SOURCE": str(self.source)}
         root = Path(__file__).parents[2]
         return subprocess.Popen(
             command, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
 
-    def undisturbed(self) -> None:
-        """Run to the end."""
-        self._finish("undisturbed")
-
     def disturb(self, kills: int) -> None:
-        """Kill a driver so many times, then let one run to the end."""
+        """Kill a driver so many times, then let one run to the end of its input."""
         while len(self.kills) < kills:
-            driver = self.drive("disturbed")
+            driver = self.drive(self.state, self.mode)
             planned = self._planned()
             # Into the run: a few epochs on, and then anywhere within one.
-            target = planned + self.random.randint(0, 3)
+            target = planned + (self.random.randint(0, 3) if self.mode in {"micro-batch", "streaming"} else 0)
             while driver.poll() is None and self._planned() <= target:
                 time.sleep(0.005)
             time.sleep(self.random.uniform(0, 0.5))
-            if driver.poll() is not None:
-                raise AssertionError(f"the driver ended before it was killed:\n{driver.stdout.read()}")  # type: ignore[union-attr]
-            driver.send_signal(signal.SIGKILL)
+            if driver.poll() is None:
+                driver.send_signal(signal.SIGKILL)
+                self.kills.append(self._where())
+            elif driver.returncode:
+                raise AssertionError(f"the driver failed by itself:\n{driver.stdout.read()}")  # type: ignore[union-attr]
+            else:
+                self._more_input()  # it was faster than the kill
             driver.wait()
             driver.stdout.close()  # type: ignore[union-attr]
-            self.kills.append(self._where())
-        self._finish("disturbed")
+        if self.mode == "interval":
+            self._finish(self.state, "interval")
+        else:
+            self._finish(self.state, "micro-batch")
 
     def compare(self) -> int:
-        """The number of panes, once both logs are equal.
+        """The number of panes, once they are right.
 
         Raises:
             AssertionError: with what differs.
         """
+        if self.mode == "micro-batch":
+            self._compare_with_undisturbed()
+        if self.mode != "interval":
+            self._finish(self.state, "batch")
+        log = PaneLogReader(str(self.state))
+        assert as_truth(log.current()).equals(truth(self.frame)), "the table is not that of one batch over all rows"
+        panes = log.panes()
+        if self.mode != "interval":
+            assert_panes(panes_of(panes, self.pipeline.grouping), panes_of_reference(str(self.state), self.pipeline))
+        return len(panes)
+
+    def _compare_with_undisturbed(self) -> None:
+        self._finish(self.folder / "undisturbed", self.mode)
         wanted, got = (PaneLogReader(str(self.folder / state)).panes() for state in ("undisturbed", "disturbed"))
         wanted, got = (
             frame.drop(_WHEN).sort("epoch", "window_start", "key", "pane_is_retraction") for frame in (wanted, got)
@@ -101,17 +134,19 @@ class Campaign:
             raise AssertionError(
                 f"{len(missing)} panes are missing:\n{missing}\n{len(surplus)} are surplus:\n{surplus}"
             )
-        counted = wanted.group_by("key", "window_start").agg(pl.col("count").last())["count"].sum()
-        assert 0 < counted <= self.rows
-        return len(wanted)
 
-    def _finish(self, state: str) -> None:
-        driver = self.drive(state)
+    def _more_input(self) -> None:
+        more = events(self.rows, seed=self.seed + self.files)
+        write_files(self.source, more, files=self.files, first=len(list(self.source.iterdir())))
+        self.frame = pl.concat([self.frame, more])
+
+    def _finish(self, state: Path, mode: str) -> None:
+        driver = self.drive(state, mode)
         said, _ = driver.communicate()
         assert driver.returncode == 0, said
 
     def _log(self) -> EpochLog:
-        return EpochLog(Store.open(str(self.folder / "disturbed")))
+        return EpochLog(Store.open(str(self.state)))
 
     def _planned(self) -> int:
         """The number of epochs that are planned."""
@@ -131,19 +166,20 @@ class Campaign:
 def main() -> int:
     """The campaign, with what happened on the screen."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--kills", type=int, default=10, help="in each mode")
     parser.add_argument("--files", type=int, default=60)
     parser.add_argument("--rows", type=int, default=60_000)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10_000)
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="crash-") as name:
-        campaign = Campaign(Path(name), options.files, options.rows, options.seed)
-        print(f"seed {options.seed}: the undisturbed run", flush=True)
-        campaign.undisturbed()
-        campaign.disturb(options.kills)
-        for number, where in enumerate(campaign.kills, 1):
-            print(f"kill {number:>2}: {where}")
-        print(f"{campaign.compare():,} panes after {options.kills} kills: equal to the undisturbed run's")
+    for mode in options.modes:
+        with tempfile.TemporaryDirectory(prefix="crash-") as name:
+            campaign = Campaign(Path(name), mode, options.files, options.rows, options.seed)
+            print(f"{mode}, seed {options.seed}", flush=True)
+            campaign.disturb(options.kills)
+            for number, where in enumerate(campaign.kills, 1):
+                print(f"  kill {number:>2}: {where}")
+            print(f"  {campaign.compare():,} panes after {options.kills} kills: right", flush=True)
     return 0
 
 

@@ -5,6 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from airflow_dataflow_provider import Pipeline
 from tests.spark.events import pipeline
 
-minutes = pipeline(Path(os.environ["CRASH_SOURCE"]), lateness="1h", max_files_per_epoch=1)
+
+def minutes(source: Path) -> Pipeline:
+    """Minutes by key, one file an epoch."""
+    return pipeline(source, lateness="1h", max_files_per_epoch=1)
+
+
+killed = minutes(Path(os.environ.get("CRASH_SOURCE", "source")))

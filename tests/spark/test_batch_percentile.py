@@ -18,6 +18,7 @@ from airflow_dataflow_provider.progress.status import Status, read_status
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark import stragglers
 from airflow_dataflow_provider.spark.epochs import Epochs
+from airflow_dataflow_provider.spark.file_systems import version_now
 from airflow_dataflow_provider.spark.submit import Submission, run
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.testing.audit import panes_of_reference
@@ -26,7 +27,10 @@ from airflow_dataflow_provider.testing.panes import assert_panes
 from tests.spark.events import as_truth, events, pipeline, truth, write_files
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    from airflow_dataflow_provider.progress.split import Split
+    from airflow_dataflow_provider.spark.splits import MapStep
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -62,13 +66,15 @@ def source(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def straggler(source: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Straggler]:
-    """A file that hangs once its length is known."""
+    """A file that hangs once it is listed."""
     straggler = Straggler(source / "part-0013.parquet")
     first = stragglers._first
 
-    def listed_by_now(context: SparkContext, *arguments: Any) -> Sequence[Any]:
+    def listed_by_now(spark: SparkSession, step: MapStep, pieces: Sequence[tuple[Split, ...]], *more: Any) -> Any:
         straggler.hang()
-        return first(context, *arguments)
+        # A pipe has a version of its own: as planned, it is what a worker finds.
+        now = [tuple(version_now(split.path) or split for split in piece) for piece in pieces]
+        return first(spark, step, now, *more)
 
     monkeypatch.setattr(stragglers, "_first", listed_by_now)
     yield straggler
@@ -108,7 +114,7 @@ def test_it_publishes_without_the_file_that_hangs_and_the_next_batch_completes_i
     length = straggler.path.stat().st_size
     status = go(what, state, percentile=90)
     assert status.left_out is not None
-    assert any(path.endswith(straggler.path.name) and size == length for path, size in status.left_out.files)
+    assert any(split[:2] == (str(straggler.path), length) for split in status.left_out.files)
     assert 90 <= status.left_out.percent_read < 100
     assert (status.state, status.end_of_input, status.backlog) == ("completed", False, len(status.left_out.files))
     early = panes(state)
