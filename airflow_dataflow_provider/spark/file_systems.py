@@ -178,19 +178,20 @@ class LocalFiles:
         with os.scandir(folder) as found:
             for entry in found:
                 name = entry.name
-                if _is_hidden(name) or (name in known and not compare):
+                version = known.get(name)
+                if _is_hidden(name) or (version is not None and not compare):
                     continue
                 path = f"{base}/{name}"
                 try:
-                    if entry.is_dir():
+                    if version is not None:
+                        status = entry.stat()
+                        if version != (status.st_size, status.st_mtime_ns // 1_000):
+                            self.changed.append(_local_version(path, status))
+                    elif entry.is_dir():
                         if not (entry.is_symlink() and _is_above(path, base)):
                             folders.append(path)
                     elif entry.is_file():
-                        split = _local_version(path, entry.stat())
-                        if name not in known:
-                            files.append(split)
-                        elif known[name] != (split.size, split.modified):
-                            self.changed.append(split)
+                        files.append(_local_version(path, entry.stat()))
                 except FileNotFoundError:
                     continue  # it went away meanwhile
         return Entries(tuple(sorted(folders)), tuple(files))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.progress.split import Split
-from airflow_dataflow_provider.spark.file_systems import file_system
+from airflow_dataflow_provider.spark.file_systems import Entries, file_system
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.sources import Files
@@ -38,6 +38,7 @@ class SourceListing:
         self._source = source
         self._files, path = file_system(source.path, monotonic)
         self._patterns = list(self._split_up(path))
+        self._fixed = [folder for folder, _ in self._patterns] if _GLOB.search(path) else [path]
 
     def check(self) -> None:
         """Refuse a source whose folder is not there.
@@ -45,10 +46,9 @@ class SourceListing:
         Raises:
             SubmissionError: ``SOURCE_NOT_FOUND``, ``SOURCE_UNREADABLE``.
         """
-        missing = [folder for folder, _ in self._patterns if not self._files.exists(folder)]
-        if len(missing) == len(self._patterns):
+        if not any(self._files.exists(path) for path in self._fixed):
             raise SubmissionError(
-                f"the source path {self._source.path!r} does not exist ({missing[0]} is not there)",
+                f"the source path {self._source.path!r} does not exist ({self._fixed[0]} is not there)",
                 why="a mistyped path would look like a source without data",
                 todo="correct the path, or create the folder before the pipeline starts",
                 code="SOURCE_NOT_FOUND",
@@ -98,6 +98,9 @@ class SourceListing:
             yield "/".join(names[:first]) or "/", tuple(names[first:])
 
     def _walk(self, read: ReadSplits | None) -> Iterator[Split]:
+        if len(self._patterns) == 1:
+            yield from self._below(*self._patterns[0], read)
+            return
         seen: set[str] = set()
         for folder, names in self._patterns:
             for split in self._below(folder, names, read):
@@ -107,15 +110,16 @@ class SourceListing:
 
     def _below(self, folder: str, names: Sequence[str], read: ReadSplits | None) -> Iterator[Split]:
         entries = self._files.entries(folder, read)
-        name, *rest = names
-        if name == _ANY_FOLDERS:
-            if rest:
-                yield from self._below(folder, rest, read)
-            else:
-                yield from entries.files
-            for inner in entries.folders:
-                yield from self._below(inner, names, read)
+        if names[0] != _ANY_FOLDERS:
+            yield from self._matching(entries, names, read)
             return
+        rest = names[1:]
+        yield from self._matching(entries, rest, read) if rest else entries.files
+        for inner in entries.folders:
+            yield from self._below(inner, names, read)
+
+    def _matching(self, entries: Entries, names: Sequence[str], read: ReadSplits | None) -> Iterator[Split]:
+        name, *rest = names
         matches = _matcher(name)
         for inner in entries.folders:
             if matches(PurePosixPath(inner).name):
