@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from airflow_dataflow_provider.model.errors import StateError
@@ -53,6 +53,24 @@ class LeftOut:
     def from_json(cls, document: Json) -> LeftOut:
         """Read back :meth:`to_json`."""
         return cls(tuple(Split(*split) for split in document["files"]), document["of_bytes"])
+
+
+def left_out_after(
+    before: LeftOut | None, planned: Sequence[Split], done: Collection[str], *, of: int
+) -> LeftOut | None:
+    """What is left out after an epoch: what was, and what it had planned, less what is done with.
+
+    Args:
+        before: what was left out before it.
+        planned: the splits of its plan; of a file that was left out before, the version that counts from now on.
+        done: the paths of what it has read, and of what is to be forgotten.
+        of: the bytes of the whole input of the epoch; 0 where it had none.
+    """
+    old = () if before is None else before.files
+    expected = {split.path: split for split in (*old, *planned)}
+    left = tuple(split for path, split in expected.items() if path not in done)
+    whole = max(of, 0 if before is None else before.of, counted_bytes(expected.values()))
+    return LeftOut(left, whole if planned or before is None else before.of) if left else None
 
 
 def counted_bytes(splits: Iterable[Split]) -> int:

@@ -1,4 +1,4 @@
-"""What a driver is asked to do from outside: stop, drain, take a signal."""
+"""What a driver is asked to do from outside: stop, drain, take a signal, forget a file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from airflow_dataflow_provider.progress.owner import present_owner
 from airflow_dataflow_provider.progress.records import bad_record
 from airflow_dataflow_provider.progress.store import Json, Store
 
-RequestKind = Literal["stop", "drain", "signal"]
-"""End after the present epoch and keep the state; fire every open window and end; raise a named signal."""
+RequestKind = Literal["stop", "drain", "signal", "forget"]
+"""End after the present epoch and keep the state; fire every open window and end; raise a named signal; wait no longer
+for a file that was left out."""
 
 _FOLDER: Final = "requests"
 _DONE: Final = ".done.json"
@@ -32,8 +33,9 @@ class Request:
         id: unique, and sorts by time.
         kind: what is asked for.
         signal: the name of the signal, None for all other kinds.
-        addressed_to: the claim that is asked to end (0: there was none), None for a signal, which any driver takes.
+        addressed_to: the claim that is asked to end (0: there was none), None for what any driver takes.
         requested_at: when it was asked, by the asker's clock.
+        path: the file that is to be forgotten, None for all other kinds.
     """
 
     id: str
@@ -41,12 +43,15 @@ class Request:
     signal: str | None
     addressed_to: int | None
     requested_at: Micros
+    path: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(RequestKind):
             raise bad_record(f"request {self.id}: kind {self.kind!r} is none of {', '.join(get_args(RequestKind))}")
-        if (self.kind == "signal") != bool(self.signal) or (self.kind == "signal") != (self.addressed_to is None):
-            raise bad_record(f"request {self.id}: a signal, and nothing else, has a name and no address")
+        if (self.kind == "signal") != bool(self.signal) or (self.kind == "forget") != bool(self.path):
+            raise bad_record(f"request {self.id}: a signal, and nothing else, has a name, and what is forgotten a path")
+        if (self.kind in {"stop", "drain"}) != (self.addressed_to is not None):
+            raise bad_record(f"request {self.id}: only who is to end has an address")
 
     def to_json(self) -> Json:
         """The document of the request."""
@@ -56,6 +61,7 @@ class Request:
             "signal": self.signal,
             "addressed_to": self.addressed_to,
             "requested_at": iso(self.requested_at),
+            **({} if self.path is None else {"path": self.path}),
         }
 
     @classmethod
@@ -67,6 +73,7 @@ class Request:
             signal=document["signal"],
             addressed_to=document["addressed_to"],
             requested_at=from_iso(document["requested_at"]),
+            path=document.get("path"),
         )
 
 
@@ -105,6 +112,32 @@ def request_signal(store: Store, name: str, now: Micros, known: Collection[str] 
     if known is not None:
         refuse_unheard(name, known)
     return _put(store, Request(_new_id(now), "signal", name, None, now))
+
+
+def request_forget(store: Store, paths: Iterable[str], left_out: Collection[str], now: Micros) -> list[Request]:
+    """Ask the driver to wait no longer for files that are left out, or the next driver, where none runs.
+
+    Args:
+        store: the pipeline's state.
+        paths: the files.
+        left_out: those that are left out just now.
+        now: when it is asked.
+
+    Raises:
+        SubmissionError: ``SUBMIT_FORGET`` for a file that is not left out.
+    """
+    paths = list(paths)
+    unknown = [path for path in paths if path not in left_out]
+    if unknown:
+        raise SubmissionError(
+            f"{unknown[0]!r} is not left out",
+            why="only a file that was planned and is not read can be forgotten",
+            todo=f"name one of {', '.join(sorted(left_out))}"
+            if left_out
+            else "nothing is left out: nothing is to be done",
+            code="SUBMIT_FORGET",
+        )
+    return [_put(store, Request(_new_id(now), "forget", None, None, now, path)) for path in paths]
 
 
 def refuse_unheard(name: str, known: Collection[str]) -> None:

@@ -6,7 +6,7 @@ plan and goes on where it stood: with the clock that was planned, and with the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,9 @@ from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
-from airflow_dataflow_provider.progress import set_aside, signals
+from airflow_dataflow_provider.progress import requests, set_aside, signals
 from airflow_dataflow_provider.progress.housekeeping import Housekeeping
-from airflow_dataflow_provider.progress.left_out import LeftOut, counted_bytes
+from airflow_dataflow_provider.progress.left_out import LeftOut, left_out_after
 from airflow_dataflow_provider.progress.pane_commits import REACH
 from airflow_dataflow_provider.progress.records import EpochKind, EpochPlan, EpochRecord, Prepared, RowCounts
 from airflow_dataflow_provider.spark import state
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _ABANDONED = "abandoned"
 """In the details of a result that says: nothing came of this plan, and nothing will."""
+_FORGOTTEN = "forgotten"
+"""In the details of a plan: the files that are left out no more, though they are not read."""
 _SWEEP_EVERY = 16
 """Epochs between two looks for state files that no chain holds any more."""
 
@@ -229,6 +231,7 @@ class Epochs:
     ) -> EpochPlan:
         run = self._run
         run.ownership.check()
+        forgotten = [request.path for request in raised if request.path]
         plan = EpochPlan(
             self._next,
             kind,
@@ -238,7 +241,7 @@ class Epochs:
             replace(clock, signals=signals.names(raised)),
             run.now(),
             interval,
-            details or {},
+            {**(details or {}), **({_FORGOTTEN: forgotten} if forgotten else {})},
             tuple(request.id for request in raised),
             splits,
         )
@@ -328,7 +331,10 @@ class Epochs:
             folded = sum(answer["folded"] for _, answer, _ in answered[0])
         self._refuse_too_many_rejects(report)
         delays = self._before.delays_with(report.observation)
-        left_out = self._left_out(plan, files_in, report.files)
+        left_out = left_out_after(
+            self._before.left_out, plan.splits or (), {*report.files, *plan.details.get(_FORGOTTEN, ())},
+            of=0 if files_in is None else files_in.of,
+        )  # fmt: skip
         few.sort(key=lambda pair: pair[0])
         return {
             **{name: value for name, value in report.to_json().items() if name != "observation"},
@@ -348,16 +354,6 @@ class Epochs:
             "left_out": None if left_out is None else left_out.to_json(),
             "read_splits": self.read.save(run.store, plan.epoch).to_json() if plan.interval is None else None,
         }
-
-    def _left_out(self, plan: EpochPlan, files: Input | None, read: Collection[str]) -> LeftOut | None:
-        """What was planned up to this epoch, less what was read; a split in the newest version that was planned."""
-        before = self._before.left_out
-        if not plan.splits:
-            return before
-        planned = {split.path: split for split in (*(() if before is None else before.files), *plan.splits)}
-        left = tuple(split for path, split in planned.items() if path not in set(read))
-        of = (files or Everything((), before)).of
-        return LeftOut(left, max(of, counted_bytes(planned.values()))) if left else None
 
     def _job(
         self, plan: EpochPlan, files: Input | None, horizon: Micros
@@ -380,7 +376,11 @@ class Epochs:
         return self._before.fits(self._run.driver_rows, elements=files is not None) and is_plain(self._run.stages)
 
     def _raised(self, now: Micros) -> list[Request]:
-        return signals.raised(self._run.store, self._signals, now)
+        """What people have asked of the next epoch: signals for its clock, and files to be forgotten."""
+        raised = signals.raised(self._run.store, self._signals, now)
+        if self._before.left_out is not None:
+            raised += [request for request in requests.pending(self._run.store) if request.kind == "forget"]
+        return raised
 
     def _forget_signals(self, committed: EpochPlan | None) -> None:
         """A committed epoch has taken its signals; before the next one is planned, nobody must find them again."""

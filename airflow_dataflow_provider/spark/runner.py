@@ -138,6 +138,8 @@ class Runner:
         Raises:
             DataError: ``DATA_FILE_AWAY``.
         """
+        if self._epochs.left_out is not None:
+            self._epochs.clock(idle=False)  # people may have given up on it
         left_out = self._epochs.left_out
         if left_out is None or not self._run.policies.waits_for_everything:
             return

@@ -13,7 +13,7 @@ import pytest
 
 import airflow_dataflow_provider as package
 from airflow_dataflow_provider import Combiner, ParDo, Trigger, WindowStrategy
-from airflow_dataflow_provider.cli import explain, plot, run, signal, status, stop
+from airflow_dataflow_provider.cli import explain, forget, plot, run, signal, status, stop
 from airflow_dataflow_provider.cli.explanation import explain as explained
 from airflow_dataflow_provider.model import errors
 from airflow_dataflow_provider.model.errors import DataflowError
@@ -99,7 +99,9 @@ def options_of(command: Any) -> set[str]:
     return options | {str(action.metavar) for action in made._actions if not action.option_strings}
 
 
-@pytest.mark.parametrize("command", [run, status, explain, plot, signal, stop], ids=lambda command: command.__name__)
+@pytest.mark.parametrize(
+    "command", [run, status, explain, plot, signal, forget, stop], ids=lambda command: command.__name__
+)
 def test_every_option_is_documented_and_no_other(command: Any) -> None:
     name = command.__name__.rpartition(".")[2]
     text = (DOCS / "reference" / "command-line.md").read_text()

@@ -11,7 +11,9 @@ import polars as pl
 import pytest
 
 from airflow_dataflow_provider import DataError, DataflowError, Pipeline, RuntimeMode
+from airflow_dataflow_provider.__main__ import main
 from airflow_dataflow_provider.progress.log import EpochLog
+from airflow_dataflow_provider.progress.requests import pending
 from airflow_dataflow_provider.progress.status import Status, read_status
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark import read_splits
@@ -108,6 +110,28 @@ def test_input_that_is_away_when_its_epoch_is_finished_is_left_out_by_name_and_r
         path.rename(source / path.name)
     assert go(what, state).left_out is None
     complete(what, state, events(4_000))
+
+
+def test_a_file_that_is_forgotten_keeps_nobody_waiting_and_is_read_if_it_comes_back_after_all(
+    source: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    what = pipeline(source, lateness="1h")
+    falls_over(monkeypatch, what, state, Epochs, "_execute")
+    away = source / "part-0003.parquet"
+    content = away.read_bytes()
+    away.unlink()
+    before = go(what, state)
+    assert main(["forget", str(source / "other.parquet"), "--state", str(state)]) == 2
+    assert main(["forget", str(away), "--state", str(state)]) == 0
+    status = go(what, state)
+    assert (status.left_out, status.rows.read) == (None, 3_000)
+    go(what, state)
+    assert read_status(str(state)).watermarks.at(100) > before.watermarks.at(100)
+    assert pending(Store.open(str(state))) == []
+    go(what, state, BATCH)
+    assert as_truth(PaneLogReader(str(state)).current()).equals(truth(events(4_000)[:3_000]))
+    away.write_bytes(content)
+    assert go(what, state).rows.read == 4_000
 
 
 def test_a_folder_that_is_empty_when_an_epoch_is_finished_leaves_all_of_it_out(
