@@ -1,4 +1,4 @@
-"""The command line: ``python -m airflow_dataflow_provider run | status | explain | plot | signal | forget | stop | verify``.
+"""The command line: ``python -m airflow_dataflow_provider COMMAND``; ``--help`` lists the commands.
 
 The same file is what the Airflow operators hand to ``spark-submit``, so it also copes with being run as a script.
 """
