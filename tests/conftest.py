@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
+from tests.progress.object_server import object_server
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+__all__ = ["object_server"]
 
 # A slow machine is no counter-example. The examples are the same each time: a failure is about the change, not about
 # luck. `make soak` draws others, with --hypothesis-profile=free.

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from airflow_dataflow_provider.progress.store import Store
-from tests.progress.object_server import BUCKET, object_server
-
-__all__ = ["object_server"]
+from tests.progress.object_server import BUCKET
 
 
 @pytest.fixture(params=["local", "memory"])
