@@ -88,7 +88,12 @@ def _length(value: object) -> Micros | None:
         text = value.strip().replace(" ", "")
         sign, text = (-1, text[1:]) if text.startswith("-") else (1, text)
         parts = _DURATION_PART.findall(text)
-        if parts and "".join(number + unit for number, unit in parts) == text:
+        # "1M" is a month elsewhere: taken for a minute, nobody would notice.
+        if (
+            parts
+            and "".join(number + unit for number, unit in parts) == text
+            and "M" not in {unit for _, unit in parts}
+        ):
             total = sum((Fraction(number) * _UNITS[unit.lower()] for number, unit in parts), Fraction())
             if total.denominator == 1:
                 return sign * total.numerator

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from airflow_dataflow_provider.model.errors import DefinitionError
-from airflow_dataflow_provider.model.time import Duration, duration, to_micros
+from airflow_dataflow_provider.model.time import Duration, to_micros
 from airflow_dataflow_provider.operators.finite import FiniteRunOperator
+from airflow_dataflow_provider.operators.grain import Grain
 from airflow_dataflow_provider.operators.interval import Moment, explicit_interval, interval_of
-from airflow_dataflow_provider.operators.templating import is_literal
+from airflow_dataflow_provider.operators.templating import is_literal, with_absent_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from airflow.sdk import Context
+    from jinja2 import Environment
 
 
 class DataflowBatchOperator(FiniteRunOperator):
@@ -26,7 +28,9 @@ class DataflowBatchOperator(FiniteRunOperator):
     Args:
         data_from: the start of the interval. Templated.
         data_to: its end. Templated.
-        partition_grain: how long a partition is, for partition keys that say only where it starts.
+        partition_grain: how long a partition is, for partition keys that say only where it starts: ``"hour"``,
+            ``"day"``, ``"week"``, ``"month"``, or a duration. Whole days, weeks and months are those of the calendar in
+            ``partition_timezone``: where clocks change, a day has 23 or 25 hours.
         partition_timezone: the zone of partition keys without an offset: the timetable's.
         whole_input: run over the whole input, without an interval.
         percentile: publish once so many percent of the whole input are read, by bytes, and leave out the rest, which
@@ -54,7 +58,7 @@ class DataflowBatchOperator(FiniteRunOperator):
         super().__init__(**kwargs)
         self.data_from = data_from
         self.data_to = data_to
-        self.partition_grain = None if partition_grain is None else duration(partition_grain, what="partition_grain")
+        self.partition_grain = None if partition_grain is None else Grain.read(partition_grain)
         self.partition_timezone = partition_timezone
         self.whole_input = whole_input
         self.percentile = percentile
@@ -90,6 +94,10 @@ class DataflowBatchOperator(FiniteRunOperator):
                 todo='give an IANA name, for example "Europe/Vienna"',
                 code="TIME_ZONE",
             ) from None
+
+    def render_template_fields(self, context: Context, jinja_env: Environment | None = None) -> None:
+        """Render; what a run without a data interval does not have is ``None``, and refused with a reason later."""
+        super().render_template_fields(with_absent_interval(context), jinja_env)
 
     def _arguments(self, context: Context) -> list[str]:
         if self.whole_input:

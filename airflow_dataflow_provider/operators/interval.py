@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.time import Micros, iso, parse_iso, to_micros
+from airflow_dataflow_provider.operators.grain import Grain, wall_time
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -56,7 +57,7 @@ def interval_of(
     *,
     data_from: Moment | None,
     data_to: Moment | None,
-    partition_grain: Micros | None,
+    partition_grain: Grain | None,
     partition_timezone: str,
 ) -> Interval:
     """The interval that a run is about.
@@ -73,12 +74,14 @@ def interval_of(
     interval = (
         explicit_interval(data_from, data_to)
         or _pair(conf.get("from"), conf.get("to"), "the conf of the DAG run")
-        or _of_partition(context.get("partition_key"), partition_grain, partition_timezone)
+        or _of_partition(
+            context.get("partition_key"), context.get("partition_date"), partition_grain, ZoneInfo(partition_timezone)
+        )
         or (_pair(start, end, "the data interval") if start and end and start < end else None)
     )
     if interval is None:
         raise DefinitionError(
-            "nobody says which interval this batch run is about",
+            "no interval was given for this batch run",
             why="there are no data_from and data_to, no from and to in the DAG run's conf, no partition key, and no "
             "data interval with a width (a cron text or a timedelta as schedule gives none, nor may a manual run)",
             todo="schedule with CronDataIntervalTimetable, trigger with conf "
@@ -102,24 +105,34 @@ def _pair(start: Moment | None, end: Moment | None, said_by: str) -> Interval | 
     return Interval(to_micros(start, what=said_by), to_micros(end, what=said_by), said_by)  # type: ignore[arg-type]
 
 
-def _of_partition(key: str | None, grain: Micros | None, timezone: str) -> Interval | None:
-    """``"START/END"``, or ``"START"`` and a grain; a key without an offset is in the timetable's zone."""
+def _of_partition(key: str | None, date: dt.datetime | None, grain: Grain | None, zone: ZoneInfo) -> Interval | None:
+    """The interval of a partition.
+
+    A key ``"START/END"`` says both; else it starts at the date that the timetable gives, else at the key's, and is a
+    grain long. A key without an offset is in the timetable's zone. An hour that clocks have twice has one key: its
+    interval is both.
+    """
     if key is None:
         return None
-    start, separator, end = key.partition("/")
+    first, separator, last = key.partition("/")
     said_by = f"the partition key {key!r}"
     if separator:
-        return Interval(_partition_time(start, timezone, said_by), _partition_time(end, timezone, said_by), said_by)
+        begin, until = (to_micros(wall_time(parse_iso(text, what=said_by), zone)) for text in (first, last))
+        return Interval(begin, until, said_by)
     if grain is None:
         raise DefinitionError(
             f"{said_by} says where the interval starts, but not how long it is",
-            todo='set partition_grain, for example "1h", or use keys of the form START/END',
+            todo='set partition_grain, for example "hour" or "day", or use keys of the form START/END',
             code="SUBMIT_INTERVAL",
         )
-    begin = _partition_time(start, timezone, said_by)
-    return Interval(begin, begin + grain, said_by)
+    if date is not None:
+        start = wall_time(date, zone)
+        return Interval(to_micros(start, what=said_by), grain.end(start), said_by)
+    start = wall_time(parse_iso(first, what=said_by), zone)
+    end = grain.end(start.replace(fold=1) if is_twice(start) and grain.fixed else start)
+    return Interval(to_micros(start, what=said_by), end, said_by)
 
 
-def _partition_time(text: str, timezone: str, said_by: str) -> Micros:
-    moment = parse_iso(text, what=said_by)
-    return to_micros(moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(timezone)), what=said_by)
+def is_twice(time: dt.datetime) -> bool:
+    """Whether clocks show this time twice, because they are put back."""
+    return time.replace(fold=0).utcoffset() != time.replace(fold=1).utcoffset() and time.fold == 0

@@ -14,7 +14,7 @@ from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.time import iso, to_micros
 from airflow_dataflow_provider.model.watermarks import percentile as check_percentile
 from airflow_dataflow_provider.operators.failures import as_task_failure
-from airflow_dataflow_provider.operators.templating import is_literal
+from airflow_dataflow_provider.operators.templating import is_literal, with_absent_interval
 from airflow_dataflow_provider.operators.waiting import deferrable_by_default, seconds
 from airflow_dataflow_provider.triggers.question import WatermarkQuestion
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from airflow.sdk import Context
+    from jinja2 import Environment
 
 
 class WatermarkSensor(BaseSensorOperator):
@@ -95,6 +96,10 @@ class WatermarkSensor(BaseSensorOperator):
         self.dataflow_conn_id = dataflow_conn_id
         self.grace = seconds(grace)
         self.deferrable = deferrable_by_default() if deferrable is None else deferrable
+
+    def render_template_fields(self, context: Context, jinja_env: Environment | None = None) -> None:
+        """Render; what a run without a data interval does not have is ``None``, and refused with a reason later."""
+        super().render_template_fields(with_absent_interval(context), jinja_env)
 
     @cached_property
     def question(self) -> WatermarkQuestion:

@@ -63,6 +63,13 @@ def test_a_timedelta_is_read_exactly(delta: dt.timedelta) -> None:
     assert dt.timedelta(microseconds=duration(delta)) == delta
 
 
+@pytest.mark.parametrize("written", ["1M", "1h 5M", "-1M"])
+def test_a_month_is_not_taken_for_a_minute(written: str) -> None:
+    with pytest.raises(DefinitionError) as refusal:
+        duration(written)
+    assert refusal.value.code == "TIME_BAD_DURATION"
+
+
 @pytest.mark.parametrize("written", [LONGEST + 1, -LONGEST - 1, "36526d", dt.timedelta.max, 2**80, "1" * 400 + "d"])
 def test_a_duration_beyond_a_hundred_years_is_refused(written: str | int | dt.timedelta) -> None:
     with pytest.raises(DefinitionError) as refusal:
