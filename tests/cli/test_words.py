@@ -244,3 +244,19 @@ def test_what_is_kept_depends_on_whether_it_may_be_taken_back(
 )
 def test_small_words(call: Callable[[], object], words: object) -> None:
     assert call() == words
+
+
+@pytest.mark.parametrize(
+    ("combiner", "words"),
+    [
+        (combiners.Last(("price", "url")), "the row of price and url with the greatest event time, with its nulls"),
+        (combiners.Collect(("price", "url")), "all rows of price and url as a list, by event time, with their nulls"),
+        (
+            combiners.TopK(("a", "b"), 1, by="c"),
+            "the row of a and b of the 1 element with the greatest c, greatest first; left out where c is null",
+        ),
+        (combiners.TopK(("price", "url"), 2), "the 2 greatest rows of price and url, greatest first, nulls least"),
+    ],
+)
+def test_rows_of_several_columns_are_said_to_be_rows(combiner: combiners.Combiner, words: str) -> None:
+    assert computed(combiner) == words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations
 from statistics import fmean
 from typing import Any
 
@@ -144,6 +145,10 @@ def test_the_greatest_rows_by_another_column() -> None:
     "write",
     [
         lambda: TopK("x", 0),
+        lambda: TopK(("x", "x"), 2),
+        lambda: Last(()),
+        lambda: First(("x", "")),
+        lambda: Collect(("x", 1)),  # type: ignore[arg-type]
         lambda: TopK("x", True),
         lambda: TopK("x", 3, by=""),
         lambda: Quantiles("x", ()),
@@ -173,3 +178,25 @@ def test_bad_arguments_are_refused(write: Callable[[], Combiner]) -> None:
 )
 def test_a_combiner_prints_as_the_code_that_makes_it(combiner: Combiner) -> None:
     assert eval(repr(combiner)) == combiner
+
+
+def test_the_last_row_is_one_that_came_where_the_last_of_each_column_is_not() -> None:
+    rows = [(0, {"price": 5, "url": "a"}), (0, {"price": 3, "url": "b"}), (10, {"price": None, "url": "c"})]
+
+    def of(combiner: Combiner, some: list[tuple[int, dict[str, Any]]]) -> Any:
+        held = combiner.create()
+        for at, row in some:
+            value = combiner.value_of(row, at)
+            held = held if value is None else combiner.add(held, value)
+        return combiner.extract(held)
+
+    both = ("price", "url")
+    for order in permutations(rows):
+        assert (of(Last("price"), [*order]), of(Last("url"), [*order])) == (5, "c")
+        assert of(Last(both), [*order]) == {"price": None, "url": "c"}
+        assert of(First(both), [*order]) == {"price": 3, "url": "b"}
+        assert of(Collect(both), [*order]) == [rows[1][1], rows[0][1], rows[2][1]]
+        assert of(TopK(both, 2, by="price"), [*order]) == [rows[0][1], rows[1][1]]
+        assert of(TopK(both, 3), [*order]) == [rows[0][1], rows[1][1], rows[2][1]]
+    assert (of(Last(both), []), of(Collect(both), []), of(TopK(both, 2), [])) == (None, [], [])
+    assert repr(Last(both)) == "Last(('price', 'url'))"

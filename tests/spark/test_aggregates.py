@@ -146,7 +146,8 @@ class Parities(Combiner):
 ANY = [
     Count(), Count("x"), Min("x"), Max("x"), First("x"), Last("x"), Collect("x"), CountDistinct("x"),
     CountDistinct("x", exact=False), TopK("x", 2), TopK("x", 3, by="n"), TopK("n", 2, by="x"), Longest("x"),
-    Parities(), Latest(),
+    Parities(), Latest(), First(("x", "n")), Last(("n", "x")), Collect(("x", "n")), TopK(("x", "n"), 2),
+    TopK(("n", "x"), 3, by="x"), TopK(("n",), 1, by="n"),
 ]  # fmt: skip
 ON_NUMBERS = [
     Sum("x"), Mean("x"), Variance("x"), Variance("x", sample=False), StdDev("x"), StdDev("x", sample=False),
@@ -243,7 +244,9 @@ def extracted(combiners: dict[str, Combiner], accumulators: dict[str, Any]) -> d
 
 def assert_same(left: Any, right: Any, name: str) -> None:
     """Equal up to the rounding of floating-point arithmetic."""
-    if isinstance(left, list) and isinstance(right, list):
+    if isinstance(left, dict) and isinstance(right, dict):
+        assert_same([*left.items()], [*right.items()], name)
+    elif isinstance(left, list | tuple) and isinstance(right, list | tuple):
         assert len(left) == len(right), name
         for one, other in zip(left, right, strict=True):
             assert_same(one, other, name)

@@ -146,10 +146,18 @@ def mean_alone(frame: Any) -> Any:
     return frame.select("_element", mean=frame["total"] / frame["n"])
 
 
+def rows_apart(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Structs as text: the last price and url by themselves, and those of whole rows."""
+    last, first, (best,) = row["row"], row["first"], row["best"]
+    texts = {"last": last, "first": first, "best": best}
+    apart = {name: f"{value['price']}{value['url']}" for name, value in texts.items()}
+    return {"apart": f"{row['price']}{row['url']}", **apart}
+
+
 NAMES: dict[str, Any] = {
     each.__name__: each
     for each in (
         ValidityWindows, Subscriptions, AtAlternation, Span, prefixes, words, sold, an_hour_earlier, doubled,
-        under_five_seconds, at_least_ten, mean_alone,
+        under_five_seconds, at_least_ten, mean_alone, rows_apart,
     )
 }  # fmt: skip

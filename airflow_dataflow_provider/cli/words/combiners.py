@@ -25,6 +25,7 @@ from airflow_dataflow_provider.model.combiners import (
     Variance,
     VectorisedCombiner,
 )
+from airflow_dataflow_provider.model.combiners.protocol import Columns
 
 _NULL = "nulls left out; of no values it is null"
 
@@ -118,8 +119,19 @@ def _(_combiner: Min | Max) -> str:
     return "a value"
 
 
+def _row(columns: tuple[str, ...]) -> str:
+    return f"row of {series(columns)}"
+
+
 @computed.register
 def _(combiner: TopK) -> str:
+    if isinstance(combiner.column, tuple):
+        if combiner.by is None:
+            return f"the {combiner.k:,} greatest rows of {series(combiner.column)}, greatest first, nulls least"
+        ranked = (
+            f"the {combiner.k:,} element{'s' if combiner.k > 1 else ''} with the greatest {combiner.by}, greatest first"
+        )
+        return f"the {_row(combiner.column)} of {ranked}; left out where {combiner.by} is null"
     if combiner.by is None:
         return f"the {combiner.k:,} greatest values of {combiner.column}, greatest first, nulls left out"
     ranked = f"the {combiner.k:,} elements with the greatest {combiner.by}, greatest first"
@@ -133,12 +145,18 @@ def _(combiner: TopK) -> str:
 
 @computed.register
 def _(combiner: First) -> str:
-    return f"the {combiner.column} with the least event time, {_NULL}"
+    return _by_time(combiner.column, "least")
 
 
 @computed.register
 def _(combiner: Last) -> str:
-    return f"the {combiner.column} with the greatest event time, {_NULL}"
+    return _by_time(combiner.column, "greatest")
+
+
+def _by_time(column: Columns, which: str) -> str:
+    if isinstance(column, tuple):
+        return f"the {_row(column)} with the {which} event time, with its nulls"
+    return f"the {column} with the {which} event time, {_NULL}"
 
 
 @kept.register(First)
@@ -149,6 +167,8 @@ def _(_combiner: First | Last) -> str:
 
 @computed.register
 def _(combiner: Collect) -> str:
+    if isinstance(combiner.column, tuple):
+        return f"all rows of {series(combiner.column)} as a list, by event time, with their nulls"
     return f"all values of {combiner.column} as a list, by event time, nulls left out"
 
 

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_dataflow_provider.model.combiners.protocol import Combiner, check_column, order
+from airflow_dataflow_provider.model.combiners.protocol import (
+    Columns,
+    Combiner,
+    check_columns,
+    order,
+    read,
+    result,
+)
 
 _Timed = tuple[int, Any]
 """An event time in microseconds, and a value."""
@@ -15,12 +22,14 @@ _Timed = tuple[int, Any]
 class _ByTime(Combiner):
     __slots__ = ()
 
+    column: Columns
+
     def __post_init__(self) -> None:
-        check_column(type(self).__name__, self.column)
+        check_columns(type(self).__name__, self.column)
 
     def value_of(self, row: Mapping[str, Any], event_time: int = 0) -> _Timed | None:
         """The value with its event time."""
-        value = Combiner.value_of(self, row, event_time)
+        value = read(self.column, row)
         return None if value is None else (event_time, value)
 
     def __repr__(self) -> str:
@@ -31,10 +40,13 @@ class _ByTime(Combiner):
 class First(_ByTime):
     """The value with the least event time, None over none; of several at one instant the least.
 
+    ``First(("price", "url"))`` is one row, as it came, with its nulls: a mapping of both columns. Of several rows at
+    one instant it is the least, compared column by column, where a null is less than any value.
+
     Under retraction it keeps every value with its event time.
     """
 
-    column: str
+    column: Columns
 
     def create(self) -> None:
         """None yet."""
@@ -49,17 +61,21 @@ class First(_ByTime):
 
     def extract(self, accumulator: _Timed | None) -> Any:  # noqa: ANN401
         """The first value."""
-        return None if accumulator is None else accumulator[1]
+        return None if accumulator is None else result(self.column, accumulator[1])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Last(_ByTime):
     """The value with the greatest event time, None over none; of several at one instant the greatest.
 
+    ``Last(("price", "url"))`` is one row, as it came, with its nulls: a mapping of both columns. Of several rows at one
+    instant it is the greatest, compared column by column, where a null is less than any value. ``Last("price")`` beside
+    ``Last("url")`` may come from two rows, where one of them has a null or both have the same event time.
+
     Under retraction it keeps every value with its event time.
     """
 
-    column: str
+    column: Columns
 
     def create(self) -> None:
         """None yet."""
@@ -74,17 +90,19 @@ class Last(_ByTime):
 
     def extract(self, accumulator: _Timed | None) -> Any:  # noqa: ANN401
         """The last value."""
-        return None if accumulator is None else accumulator[1]
+        return None if accumulator is None else result(self.column, accumulator[1])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Collect(_ByTime):
     """All values as a list, by event time, and at one instant by value: it does not depend on how they came.
 
+    ``Collect(("price", "url"))`` is a list of whole rows, as :class:`Last` takes them.
+
     Costs: the accumulator is as large as the input. Under retraction it has a count beside each value.
     """
 
-    column: str
+    column: Columns
 
     def create(self) -> tuple[_Timed, ...]:
         """None yet."""
@@ -100,4 +118,4 @@ class Collect(_ByTime):
 
     def extract(self, accumulator: tuple[_Timed, ...]) -> list[Any]:
         """The values in order."""
-        return [value for _, value in sorted(accumulator, key=order)]
+        return [result(self.column, value) for _, value in sorted(accumulator, key=order)]

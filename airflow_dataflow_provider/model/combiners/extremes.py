@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_dataflow_provider.model.combiners.protocol import Combiner, check, check_column, order
+from airflow_dataflow_provider.model.combiners.protocol import (
+    Columns,
+    Combiner,
+    check,
+    check_column,
+    check_columns,
+    order,
+    read,
+    result,
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -79,20 +88,24 @@ class TopK(Combiner):
     result does not depend on how the rows came. NaN is greater than any number. A row where the column or ``by`` is
     null is skipped.
 
+    ``TopK(("price", "url"), 3, by="score")`` gives whole rows, as mappings, with their nulls; only a row without a
+    ``by`` is skipped. Rows of one rank are compared column by column, where a null is less than any value. With ``k=1``
+    it is what SQL calls ``max_by``, in a list.
+
     Under retraction it keeps every value with its count, for what is taken back makes room for the next.
 
     Args:
-        column: whose values are the result.
+        column: whose values are the result; or several, as rows.
         k: at most how many, at least 1.
         by: the column that ranks; by default ``column`` itself.
     """
 
-    column: str
+    column: Columns
     k: int
     by: str | None = None
 
     def __post_init__(self) -> None:
-        check_column("TopK", self.column)
+        check_columns("TopK", self.column)
         check_column("TopK(..., by=)", self.by, optional=True)
         check(
             isinstance(self.k, int) and not isinstance(self.k, bool) and self.k > 0,
@@ -102,16 +115,16 @@ class TopK(Combiner):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The column, and ``by``."""
-        return (self.column,) if self.by is None else (self.column, self.by)
+        """The columns, and ``by``."""
+        columns = self.column if isinstance(self.column, tuple) else (self.column,)
+        return columns if self.by is None else tuple(dict.fromkeys((*columns, self.by)))
 
-    def value_of(self, row: Mapping[str, Any], event_time: int = 0) -> Any:  # noqa: ANN401
+    def value_of(self, row: Mapping[str, Any], event_time: int = 0) -> Any:  # noqa: ANN401, ARG002
         """The rank and the value."""
-        read = Combiner.value_of(self, row, event_time)
-        if read is None:
-            return None
         # A tuple of one or two, compared from the left: what ranks comes first.
-        return (read,) if len(self.columns) == 1 else (read[1], read[0])
+        value = read(self.column, row)
+        ranked = (value,) if self.by is None else (read(self.by, row), value)
+        return None if any(each is None for each in ranked) else ranked
 
     def create(self) -> tuple[Any, ...]:
         """None yet."""
@@ -127,7 +140,7 @@ class TopK(Combiner):
 
     def extract(self, accumulator: tuple[Any, ...]) -> list[Any]:
         """The values."""
-        return [ranked[-1] for ranked in accumulator]
+        return [result(self.column, ranked[-1]) for ranked in accumulator]
 
     def __repr__(self) -> str:
         by = "" if self.by is None else f", by={self.by!r}"

@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 from airflow_dataflow_provider.model.errors import DefinitionError
 
 Accumulator = Any
+Columns = str | tuple[str, ...]
+"""One column, whose value counts where there is one; or several, as a row that stays together, nulls included."""
 
 
 class Combiner(ABC):
@@ -41,7 +43,7 @@ class Combiner(ABC):
 
     __slots__ = ()
 
-    column: str | None
+    column: Columns | None
 
     result_type: ClassVar[Any] = None
     """The Python type of the result (``float``, ``list[int]``, ...), which a combiner of one's own must say."""
@@ -50,7 +52,7 @@ class Combiner(ABC):
     def columns(self) -> tuple[str, ...]:
         """The input columns that it reads, beside the event time; none where the row itself is counted."""
         column = getattr(self, "column", None)
-        return () if column is None else (column,)
+        return () if column is None else column if isinstance(column, tuple) else (column,)
 
     def value_of(self, row: Mapping[str, Any], event_time: int = 0) -> Any:  # noqa: ANN401, ARG002 - any column's value
         """What this combiner reads of a row: the column's value, or a tuple of several; None is skipped.
@@ -179,6 +181,34 @@ def check_column(name: str, column: object, *, optional: bool = False) -> None:
         lambda: f"{name}({column!r}) needs the name of a column",
         f'write {name}("amount")',
     )
+
+
+def check_columns(name: str, column: object) -> None:
+    """Refuse what is neither the name of a column nor a tuple of different ones.
+
+    Raises:
+        DefinitionError: ``DEFINITION_COMBINER``.
+    """
+    if not isinstance(column, tuple):
+        check_column(name, column)
+        return
+    check(
+        bool(column) and all(isinstance(each, str) and each for each in column) and len({*column}) == len(column),
+        lambda: f"{name}({column!r}) needs the names of different columns",
+        f'write {name}(("price", "url"))',
+    )
+
+
+def read(column: Columns, row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any column's value
+    """The value of a column, None for a null; or a row of several, whatever is null in it."""
+    if isinstance(column, tuple):
+        return tuple(canonical(row.get(each)) for each in column)
+    return canonical(row.get(column))
+
+
+def result(column: Columns, value: Any) -> Any:  # noqa: ANN401
+    """A value that :func:`read` gave as it is published: a row by the names of its columns."""
+    return dict(zip(column, value, strict=True)) if isinstance(column, tuple) and value is not None else value
 
 
 def check(good: bool, what: Callable[[], str], todo: str) -> None:

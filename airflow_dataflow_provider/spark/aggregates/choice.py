@@ -24,9 +24,10 @@ from airflow_dataflow_provider.model.combiners import (
     Variance,
     VectorisedCombiner,
 )
+from airflow_dataflow_provider.model.combiners.protocol import Columns
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.spark.aggregates import exact_sums, gathered, sums, user_defined
-from airflow_dataflow_provider.spark.aggregates.aggregate import Aggregate
+from airflow_dataflow_provider.spark.aggregates.aggregate import Aggregate, number
 from airflow_dataflow_provider.spark.aggregates.extremes import Extreme, Outermost
 from airflow_dataflow_provider.spark.aggregates.gathered import Gathered, bag, entry
 from airflow_dataflow_provider.spark.aggregates.sketches import DistinctSketch, QuantileSketch
@@ -117,14 +118,17 @@ class _Choice:
             return self._bag({_VALUE: column}, gathered.one(_VALUE, last=greatest), dtype)
         return Extreme(self.name, column, dtype, greatest)
 
-    def outermost(self, column: str, *, latest: bool) -> Aggregate:
-        dtype = self._ordered(column)
+    def outermost(self, column: Columns, *, latest: bool) -> Aggregate:
+        dtype = self._ordered_columns(column)
         if self.retracting:
             return self._bag({_AT: EVENT, _VALUE: column}, gathered.one(_VALUE, last=latest), dtype)
-        return Outermost(self.name, column, dtype, latest)
+        if isinstance(column, str):
+            return Outermost(self.name, column, dtype, latest)
+        normalise, read = gathered.first_of(1, greatest=latest), gathered.one(_VALUE)
+        return self._gathered("row", {_AT: EVENT, _VALUE: column}, normalise, read, dtype)
 
-    def collect(self, column: str) -> Aggregate:
-        dtype = self._ordered(column)
+    def collect(self, column: Columns) -> Aggregate:
+        dtype = self._ordered_columns(column)
         read, output = gathered.listed(_VALUE, dtype), pl.List(dtype)
         if self.retracting:
             return self._bag({_AT: EVENT, _VALUE: column}, lambda ragged: read(gathered.repeated(ragged)), output)
@@ -150,43 +154,55 @@ class _Choice:
         )  # fmt: skip
 
     def top(self, combiner: TopK) -> Aggregate:
-        dtype = self._ordered(combiner.column)
-        columns = {_VALUE: combiner.column}
+        dtype = self._ordered_columns(combiner.column)
+        columns: dict[str, Columns] = {_VALUE: combiner.column}
         if combiner.by is not None:
             self._ordered(combiner.by)
             columns = {_RANK: combiner.by, **columns}
         read, output = gathered.listed(_VALUE, dtype), pl.List(dtype)
-        normalise = gathered.greatest(combiner.k)
+        normalise = gathered.first_of(combiner.k, greatest=True)
         if not self.retracting:
             return self._gathered("values", columns, normalise, read, output)
         return self._bag(columns, lambda ragged: read(gathered.best(ragged, combiner.k)), output)
 
     # The parts that these are made of
 
-    def _types(self, columns: Mapping[str, str]) -> dict[str, pl.DataType]:
-        return {name: _TIME if column == EVENT else self.schema[column] for name, column in columns.items()}
+    def _types(self, columns: Mapping[str, Columns]) -> dict[str, pl.DataType]:
+        return {name: _TIME if column == EVENT else self._type(column) for name, column in columns.items()}
+
+    def _type(self, column: Columns) -> pl.DataType:
+        return (
+            self.schema[column] if isinstance(column, str) else pl.Struct({name: self.schema[name] for name in column})
+        )
+
+    def _values(self, columns: Mapping[str, Columns]) -> dict[str, pl.Expr]:
+        return {name: self._value(column) for name, column in columns.items()}
+
+    def _value(self, column: Columns) -> pl.Expr:
+        """A column; or several as a struct, which is no null whatever is in it."""
+        if isinstance(column, str):
+            return pl.col(column)
+        return pl.struct(number(pl.col(name)) if self.schema[name].is_float() else pl.col(name) for name in column)
 
     def _bag(
         self,
-        columns: Mapping[str, str],
+        columns: Mapping[str, Columns],
         read: gathered.Read,
         output: pl.DataType,
         types: Mapping[str, pl.DataType] | None = None,
     ) -> Aggregate:
-        values = {name: pl.col(column) for name, column in columns.items()}
-        return bag(self.name, values, self._types(columns) if types is None else types, read, output)
+        return bag(self.name, self._values(columns), self._types(columns) if types is None else types, read, output)
 
     def _gathered(
         self,
         suffix: str,
-        columns: Mapping[str, str],
+        columns: Mapping[str, Columns],
         normalise: gathered.Normalise,
         read: gathered.Read,
         output: pl.DataType,
     ) -> Aggregate:
         types = self._types(columns)
-        values = {name: pl.col(column) for name, column in columns.items()}
-        return Gathered(self.name, suffix, entry(values, types), types, normalise, read, output)
+        return Gathered(self.name, suffix, entry(self._values(columns), types), types, normalise, read, output)
 
     # What columns can be
 
@@ -207,6 +223,12 @@ class _Choice:
         if dtype.is_nested() or dtype in (pl.Object, pl.Null, pl.Unknown):
             raise self._refusal("cannot compare the values of", column, "choose a column of plain values")
         return dtype
+
+    def _ordered_columns(self, column: Columns) -> pl.DataType:
+        """The same of one column, or of rows of several."""
+        if isinstance(column, str):
+            return self._ordered(column)
+        return pl.Struct({name: self._ordered(name) for name in column})
 
     def _refusal(self, what: str, column: str, todo: str) -> SubmissionError:
         return SubmissionError(

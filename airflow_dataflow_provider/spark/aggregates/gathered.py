@@ -103,12 +103,16 @@ def once(entries: pl.DataFrame) -> pl.DataFrame:
     return entries.unique().sort(entries.columns)
 
 
-def greatest(k: int) -> Normalise:
-    """The ``k`` greatest entries of each row, greatest first."""
+def first_of(k: int, *, greatest: bool) -> Normalise:
+    """The ``k`` greatest entries of each row, greatest first, or the ``k`` least. Of two columns the left one decides.
+
+    A null in a struct is less than any value, and NaN greater.
+    """
 
     def normalise(entries: pl.DataFrame) -> pl.DataFrame:
         values = [name for name in entries.columns if name != ROW]
-        ranked = entries.sort(ROW, *values, descending=[False, *[True] * len(values)])
+        falling = [False, *[greatest] * len(values)]
+        ranked = entries.sort(ROW, *values, descending=falling, nulls_last=falling)
         first = ranked[ROW].search_sorted(ranked[ROW]).to_numpy()
         return ranked.filter(np.arange(len(ranked)) - first < k)
 
@@ -245,4 +249,4 @@ def best(ragged: Ragged, k: int) -> Ragged:
     """The ``k`` greatest of a bag, greatest first, each as often as it counts."""
     capped = ragged.entries().with_columns(pl.col(COUNT).clip(upper_bound=k))
     rows = len(ragged.lengths)
-    return from_entries(greatest(k)(repeated(from_entries(capped, rows)).entries()), rows)
+    return from_entries(first_of(k, greatest=True)(repeated(from_entries(capped, rows)).entries()), rows)

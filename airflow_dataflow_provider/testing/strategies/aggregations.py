@@ -23,6 +23,7 @@ from airflow_dataflow_provider.model.combiners import (
 )
 
 _COLUMNS = st.sampled_from(("whole", "part"))
+_ROWS = st.sampled_from((("whole", "part"), ("part", "key"), ("site", "whole", "part")))
 
 
 @cache
@@ -35,7 +36,9 @@ def plain_combiners() -> SearchStrategy[Combiner]:
 @cache
 def gathering_combiners() -> SearchStrategy[Combiner]:
     """Those that keep more than a number or two."""
-    over_column = st.builds(lambda make, column: make(column), st.sampled_from((First, Last, Collect)), _COLUMNS)
+    over_column = st.builds(
+        lambda make, column: make(column), st.sampled_from((First, Last, Collect)), _COLUMNS | _ROWS
+    )
     return st.one_of(
         over_column,
         st.sampled_from(("whole", "part", "key")).map(CountDistinct),
@@ -44,7 +47,7 @@ def gathering_combiners() -> SearchStrategy[Combiner]:
             _COLUMNS,
             st.sampled_from(((0.5,), (0.0, 0.9, 1.0))),
         ),
-        st.builds(TopK, _COLUMNS, st.integers(1, 3), st.sampled_from((None, "whole", "part"))),
+        st.builds(TopK, _COLUMNS | _ROWS, st.integers(1, 3), st.sampled_from((None, "whole", "part"))),
     )
 
 
