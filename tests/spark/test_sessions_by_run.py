@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -33,6 +34,7 @@ from airflow_dataflow_provider import (
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
+from airflow_dataflow_provider.model.triggers import Situation
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
 from airflow_dataflow_provider.reference.interpreter import Epoch
 from airflow_dataflow_provider.spark.kernel.session_runs import last_of, runs_of
@@ -47,11 +49,43 @@ from airflow_dataflow_provider.testing.strategies import (
 )
 from tests.spark.comparison import MANY_SMALL, Way, compare
 
+
+@dataclass(frozen=True)
+class AtLength(Trigger):
+    """A user's own: where a session has become so much longer since it fired, and by all that it may see."""
+
+    length: int
+    looks_at_elements = True
+
+    def initial(self) -> tuple[int, int]:
+        return 0, 0
+
+    def on_element(self, state: tuple[int, int], element: Element, now: Situation) -> tuple[int, int]:
+        length, seen = state
+        first = now.first_arrival or 0
+        return length, (seen * 31 + element.row["whole"] + now.window.end + first + len(now.passed)) % 1_000_003
+
+    def on_merge(self, states: Sequence[tuple[int, int]], now: Situation) -> tuple[int, int]:
+        if len(states) == 1:
+            return states[0]
+        seen = sum(seen for _, seen in states) + now.window.start + len(now.passed) + (now.first_arrival or 0)
+        return max(length for length, _ in states), seen % 1_000_003
+
+    def should_fire(self, state: tuple[int, int], now: Situation) -> bool:
+        length, seen = state
+        return now.window.end - now.window.start >= length + self.length or seen % 5 == 0
+
+    def on_fire(self, state: tuple[int, int], now: Situation) -> tuple[tuple[int, int], bool]:
+        return (now.window.end - now.window.start, (state[1] + len(now.passed) + now.is_firing) % 1_000_003), False
+
+
 SECOND = 1_000_000
 NOW = 10_000 * SECOND
 TRIGGERS: dict[str, Trigger] = {
     "count": Repeat(AtCount(3)),
     "until": SequenceOf(RepeatUntil(AtCount(2), AtWatermark(97)), Repeat(AtWatermark())),
+    "own": AtLength(40 * SECOND),
+    "own until": SequenceOf(RepeatUntil(AtLength(20 * SECOND), AtWatermark(97)), Repeat(AtWatermark())),
     "count or tick": Repeat(AnyOf(AtCount(4), AtPeriod("1m"))),
 }
 ORDERS = {

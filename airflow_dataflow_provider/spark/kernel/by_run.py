@@ -36,6 +36,7 @@ from airflow_dataflow_provider.spark.kernel.session_standing import SessionStand
 from airflow_dataflow_provider.spark.kernel.triggers.node import (
     NOT_FRESH,
     Bits,
+    Column,
     Elements,
     Indices,
     Mask,
@@ -128,9 +129,7 @@ class _Sessions:
         low, high = runs.start[order], runs.end[order]
         new = len(runs) - len(sub)
         windows = kernel.windows(sub, now.clock)
-        states = {
-            name: np.concatenate([column, np.zeros(new, column.dtype)]) for name, column in kernel.states(sub).items()
-        }
+        states = {name: np.concatenate([column, _initial(new, column)]) for name, column in kernel.states(sub).items()}
         last = np.maximum(borders[1:] - 1, 0)
         some = borders[1:] > borders[:-1]
         known = [np.concatenate([column, np.zeros(new, np.int64)]) for column in (windows.start, windows.end)]
@@ -169,6 +168,7 @@ class _Sessions:
         by_level = np.argsort(self.runs.level, kind="stable")
         of_run = np.searchsorted(self.runs.level[by_level], np.arange(levels + 1))
         elements, fires = Elements(self.ordered, self.borders[1:]), list[Indices]()
+        elements.prepared["bounds"] = self.low, self.high
         for level in range(levels):
             rows = by_level[of_run[level] : of_run[level + 1]]
             if level:
@@ -185,14 +185,25 @@ class _Sessions:
         first, passed = np.full(len(rows), NOT_FRESH), np.zeros(len(rows), np.uint32)
         np.minimum.at(first, into, self.first_arrival[parts])
         np.bitwise_or.at(passed, into, self.passed[parts])
+        start, end = self.low[self.borders[:-1][rows]], self.high[self.borders[:-1][rows]]
+        passed &= self.kernel.percentiles.reached(self.now.clock, end)
         self.first_arrival[rows], self.incoming[rows] = first, passed
         if self.states:
             asked = self.going[parts] | finished[into]
             before = {name: column[parts[asked]] for name, column in self.states.items()}
-            merged = {name: np.zeros(len(rows), column.dtype) for name, column in self.states.items()}
+            merged = {name: _initial(len(rows), column) for name, column in self.states.items()}
+            if self.kernel.has_own_trigger:
+                merged["now"] = Windows(self.now.clock, start, end, first, passed)  # type: ignore[assignment]
             self.kernel.trigger.merge(before, np.arange(int(asked.sum())), into[asked], merged)
-            for name, column in merged.items():
-                self.states[name][rows] = column
+            for name, column in self.states.items():
+                column[rows] = merged[name]
+
+    def _begins_with(self, rows: Indices) -> tuple[Times, Times]:
+        """The bounds with which these runs begin: those of an open window, or those that the first element makes."""
+        first = np.minimum(self.borders[:-1][rows], len(self.low) - 1)
+        start, end, old = self.low[first], self.high[first], rows < len(self.sub)
+        start[old], end[old] = self.sub[START].to_numpy()[rows[old]], self.sub[END].to_numpy()[rows[old]]
+        return start, end
 
     def _fire(self, rows: Indices, elements: Elements) -> Indices:
         """The firings of these runs; what their triggers know afterwards."""
@@ -200,7 +211,7 @@ class _Sessions:
         states = {name: column[rows] for name, column in self.states.items()}
         going, first = self.going[rows], self.first_arrival[rows]
         windows = Windows(
-            self.now.clock, self.start[rows], self.end[rows], first.copy(), self.incoming[rows], at_boundary=False
+            self.now.clock, *self._begins_with(rows), first.copy(), self.incoming[rows], at_boundary=False
         )
         mine = Elements(elements.frame, stop, elements.prepared)
         fires = by_element.firings(
@@ -333,3 +344,8 @@ class _Sessions:
             pl.Series(FIRST_ARRIVAL, first) if kernel.book.timed else pl.Series(FRESH, first != NOT_FRESH),
         )
         return kernel.with_states(after, {name: column[left] for name, column in self.states.items()})
+
+
+def _initial(many: int, column: Column) -> Column:
+    """The trigger states of windows that have just opened, as in another column."""
+    return np.full(many, None) if column.dtype == object else np.zeros(many, column.dtype)

@@ -95,7 +95,7 @@ class Kernel:
         self.by_element = trigger.looks_at_elements
         # A user's own way of merging may depend on the order; sessions do not.
         self.one_by_one = self.merges and (self.by_element or not isinstance(window, SessionWindows))
-        self.by_run = self.one_by_one and isinstance(window, SessionWindows) and not (own or takes_back)
+        self.by_run = self.one_by_one and isinstance(window, SessionWindows) and not takes_back
         self.takes_elements = self.by_element or self.one_by_one
         # Of many windows the start says it all; what is grouped and joined by should be narrow.
         self.end = _end(window)

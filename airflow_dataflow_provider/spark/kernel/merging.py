@@ -1,9 +1,8 @@
 """Windows that merge: what arrives joins the key's open windows, and what was said of each of those is not forgotten.
 
 Sessions whose trigger looks only at clocks arrive partly combined, and an epoch is one merge of all keys at once. Where
-windows merge in a user's own way, or the trigger of sessions is a user's own, the elements are taken one by one: the
-first element of every key, then the second of every key, and so on. For other triggers that look at elements of
-sessions see :mod:`by_run`.
+windows merge in a user's own way, the elements are taken one by one: the first element of every key, then the second of
+every key, and so on. For triggers that look at the elements of sessions see :mod:`by_run`.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class OwnNode(Node):
             state = self._state(states[self.path][row])
             for position in range(start, int(elements.stop[row])):
                 state = self._on_element(state, elements, row, position)
-                if self.trigger.should_fire(state, self._among(elements, row, position + 1)):
+                if self.trigger.should_fire(state, self._among(elements, row, position + 1, position)):
                     due[number] = position
                     break
         return due
@@ -103,20 +103,31 @@ class OwnNode(Node):
             states[self.path][row] = dump(state, self.trigger)
 
     def _on_element(self, state: Any, elements: Elements, row: int, position: int) -> Any:  # noqa: ANN401 - the same
-        return self.trigger.on_element(state, _element(elements, position), self._among(elements, row, position))
+        return self.trigger.on_element(
+            state, _element(elements, position), self._among(elements, row, position, position)
+        )
 
-    def _among(self, elements: Elements, row: int, position: int) -> Situation:
-        """The situation of a window before the element at a position, since the element after its last pane."""
+    def _among(self, elements: Elements, row: int, position: int, last: int) -> Situation:
+        """The situation of a window before the element at a position, since the element after its last pane.
+
+        The window is as the ``last`` element has made it, if windows grow.
+        """
         now: Windows = elements.prepared["now"]
+        window, passed = Window(int(now.start[row]), int(now.end[row])), now.passed[row]
+        if "bounds" in elements.prepared:
+            starts, ends = elements.prepared["bounds"]
+            grown = Window(int(starts[last]), int(ends[last]))
+            if grown != window:
+                window, passed = grown, passed & self.percentiles.reached(now.clock, ends[last : last + 1])[0]
         first = int(now.first_arrival[row])
         since = int(elements.prepared["since"][row])
         if position > since:
             first = min(first, cast("int", elements.frame[ARRIVAL_TIME][since:position].min()))
         return Situation(
             now.clock,
-            Window(int(now.start[row]), int(now.end[row])),
+            window,
             None if first == NOT_FRESH else first,
-            self.percentiles.of(int(now.passed[row])),
+            self.percentiles.of(int(passed)),
             at_boundary=False,
         )
 
