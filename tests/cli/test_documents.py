@@ -31,9 +31,10 @@ COMPOSED = {
     'f"DEFINITION_{name.upper()}"': tuple(
         f"DEFINITION_{part}" for part in ("WINDOW", "TRIGGER", "REFINEMENT", "OUTPUT_TIME")
     ),
+    "DAMAGED": ("STATE_DAMAGED",),
     'f"DEFINITION_{risk.name}"': tuple(f"DEFINITION_{risk.name}" for risk in Risk),
 }
-"""Codes that are put together where they are raised, by the expression that does it."""
+"""Codes that are not written out where they are raised, by the expression that stands there."""
 
 
 def raised() -> dict[str, set[int]]:
