@@ -3,7 +3,7 @@
 With few keys a reduce task works for some milliseconds, and Spark takes several times as long to start it. Whether an
 epoch is small shows before it runs, by the windows that are open and by what the epoch before has sent; and once more
 while it runs: map tasks that have more to send than expected say so, and send nothing. Then the epoch runs on the
-workers after all. What the user has written never runs here, nor does anything but adding up plain numbers.
+workers after all. An input of a megabyte or less is read here, too, unless there are steps to be taken on it. What the user has written never runs here, nor does anything but adding up plain numbers.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ ROWS_CONF = "dataflow.driver.rows"
 ROWS = 20_000
 MOST_BYTES = 2 * 2**20
 """What one map task may send to the driver."""
+MOST_INPUT = 2**20
+"""Bytes of input that the driver reads by itself."""
 _MOST_TASKS = 16
 _TOO_MUCH = -1
 """The partition to which a map task sends that it has more."""

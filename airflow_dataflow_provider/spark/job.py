@@ -17,6 +17,7 @@ from airflow_dataflow_provider.model.hold import Hold
 from airflow_dataflow_provider.model.par_do import SparkColumns
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
+from airflow_dataflow_provider.progress.left_out import counted_bytes
 from airflow_dataflow_provider.spark import driver_side
 from airflow_dataflow_provider.spark.driver_side import DriverSide
 from airflow_dataflow_provider.spark.map_side import MapSide
@@ -157,6 +158,8 @@ class EpochJob:
         self, spark: SparkSession, files: Input | None, states: list[StageState]
     ) -> tuple[list[list[Reduced]], list[StageState]]:  # fmt: skip
         """Run it on the elements of some files, or on none."""
+        if files is not None and self._reads_in_driver(files):
+            return self.in_process(files.splits, states)
         driver = self._driver_side(spark, files) if self.in_driver else None
         if driver is not None:
             return self.advance(states, driver.run_stage)
@@ -190,6 +193,11 @@ class EpochJob:
         """Run it in this process, one task after the other, on the elements of some splits."""
         sent = [blob for task in in_tasks(splits, _CORES) for blob in self.map_side.run_task([task])]
         return self.advance(states, DriverSide(self.partitions, sent).run_stage)
+
+    def _reads_in_driver(self, files: Input) -> bool:
+        """Whether the input is so small that starting a task for it would cost more than its work."""
+        has_steps = bool(self.stages.pipeline.groupings[0].par_dos)
+        return self.in_driver and not has_steps and counted_bytes(files.splits) <= driver_side.MOST_INPUT
 
     def _driver_side(self, spark: SparkSession, files: Input | None) -> DriverSide | None:
         """The reduce side in this process, if what the map side sends is little enough for it."""

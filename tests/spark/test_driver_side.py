@@ -87,6 +87,7 @@ def test_what_is_more_than_expected_goes_to_the_workers_after_all(
     source, state, frame = tmp_path / "source", tmp_path / "state", events(3_000)
     write_files(source, frame, files=3)
     monkeypatch.setattr(driver_side, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(driver_side, "MOST_INPUT", 0)
     what = pipeline(source, max_files_per_epoch=1)
     go(what, state)
     assert where(state)[:3] == [False, False, False]
