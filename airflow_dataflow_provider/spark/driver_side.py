@@ -3,7 +3,8 @@
 With few keys a reduce task works for some milliseconds, and Spark takes several times as long to start it. Whether an
 epoch is small shows before it runs, by the windows that are open and by what the epoch before has sent; and once more
 while it runs: map tasks that have more to send than expected say so, and send nothing. Then the epoch runs on the
-workers after all. An input of a megabyte or less is read here, too, unless there are steps to be taken on it. What the user has written never runs here, nor does anything but adding up plain numbers.
+workers after all. An input of a megabyte or less is read here, too, unless there are steps to be taken on it. What the
+user has written never runs here, nor does anything but adding up plain numbers.
 """
 
 from __future__ import annotations
