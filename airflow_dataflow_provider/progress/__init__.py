@@ -5,7 +5,8 @@ readable by a human, and no reader ever sees half of one:
 
 * ``pipeline.json``: whose state this is (:mod:`.identity`);
 * ``owners/``: who drives the pipeline, with a fencing token and a heartbeat (:mod:`.owner`);
-* ``epochs/``: plan, prepared result and commit of every epoch (:mod:`.records`, :mod:`.log`);
+* ``epochs/``: plan, prepared result and commit of every epoch (:mod:`.records`, :mod:`.log`), old ones packed
+  (:mod:`.epoch_documents`, :mod:`.archive`);
 * ``requests/``: stop, drain, signal (:mod:`.requests`).
 
 :mod:`.status` reads all of them as one value, :mod:`.answer` turns that into *reached*, *not yet* or *never*. This

@@ -84,17 +84,21 @@ class EpochDocuments:
     def newest_first(self, *kinds: str) -> Iterator[tuple[int, str]]:
         """The ``(number, kind)`` of plans and commits, from the greatest number down."""
         for group in reversed(self._look()):
-            yield from reversed(self._entries(group, kinds))
+            if group in self._archived:
+                yield from reversed(_all(group, kinds))
+            else:
+                yield from self._files.in_group(group, kinds, newest_first=True)
 
     def oldest_first(self, *kinds: str, since: int = 0) -> Iterator[tuple[int, str]]:
         """The ``(number, kind)`` of plans and commits, from epoch ``since`` up."""
         groups = self._look()
         for group in groups:
             if group >= since // GROUP:
-                entries = self._entries(group, kinds)
+                entries = [] if group in self._archived else list(self._files.in_group(group, kinds))
                 if group != groups[-1] and group not in self._archived:
                     self._look()  # its documents may have gone into an archive while they were listed
-                    entries = self._entries(group, kinds) if group in self._archived else entries
+                if group in self._archived:
+                    entries = _all(group, kinds)
                 yield from (entry for entry in entries if entry[0] >= since)
 
     def compact(self) -> bool:
@@ -160,11 +164,6 @@ class EpochDocuments:
         self._archived |= {int(name) for name in archives if name.isdecimal()}
         return sorted(self._folders | self._archived)
 
-    def _entries(self, group: int, kinds: tuple[str, ...]) -> list[tuple[int, str]]:
-        if group not in self._archived:
-            return self._files.in_group(group, kinds)
-        return [(epoch, kind) for epoch in range(group * GROUP, (group + 1) * GROUP) for kind in sorted(kinds)]
-
     def _line(self, epoch: int) -> Json:
         group = epoch // GROUP
         if self._opened is None or self._opened[0] != group:
@@ -187,6 +186,11 @@ class EpochDocuments:
 
     def _path(self, group: int) -> str:
         return f"{self._files.folder_of(group)}{_ENDING}"
+
+
+def _all(group: int, kinds: tuple[str, ...]) -> list[tuple[int, str]]:
+    """The plans and commits of an archive: it has them all."""
+    return [(epoch, kind) for epoch in range(group * GROUP, (group + 1) * GROUP) for kind in sorted(kinds)]
 
 
 def _name(kind: str) -> str:

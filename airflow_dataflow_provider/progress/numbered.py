@@ -35,7 +35,7 @@ class NumberedFiles:
     def newest_first(self, *kinds: str) -> Iterator[tuple[int, str]]:
         """The ``(number, kind)`` of the documents there are, from the greatest number down."""
         for group in reversed(self.groups()):
-            yield from reversed(self.in_group(group, kinds))
+            yield from self.in_group(group, kinds, newest_first=True)
 
     def oldest_first(self, *kinds: str, since: int = 0) -> Iterator[tuple[int, str]]:
         """The ``(number, kind)`` of the documents there are, from ``since`` up."""
@@ -47,7 +47,10 @@ class NumberedFiles:
         """The groups that there are, in order."""
         return [int(name) for name in self.store.list(self.folder) if name.isdecimal()]
 
-    def in_group(self, group: int, kinds: tuple[str, ...]) -> list[tuple[int, str]]:
+    def in_group(self, group: int, kinds: tuple[str, ...], *, newest_first: bool = False) -> Iterator[tuple[int, str]]:
         """The ``(number, kind)`` of the documents in a group, in order."""
-        names = (re.fullmatch(r"(\d+)\.(.+)", name) for name in self.store.list(self.folder_of(group)))
-        return [(int(name[1]), name[2]) for name in names if name and name[2] in kinds]
+        names = self.store.list(self.folder_of(group))
+        for name in reversed(names) if newest_first else names:
+            found = re.fullmatch(r"(\d+)\.(.+)", name)
+            if found is not None and found[2] in kinds:
+                yield int(found[1]), found[2]

@@ -78,7 +78,8 @@ def sweep_orphans(store: Store, log: EpochLog, epochs: range) -> None:
     for epoch in epochs:
         for folder, named in NAMED.items():
             below = f"{folder}/{epoch:012d}"
-            names = store.list(below)
+            # S3 answers a listing of a folder that is not there with one of all its neighbours.
+            names = store.list(below) if store.exists(below) else []
             prepared = log.prepared(epoch) if names else None
             if prepared is None:  # nothing is there, or nobody says what of it counts
                 continue
