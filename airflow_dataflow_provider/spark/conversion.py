@@ -18,6 +18,11 @@ def _nothing(value: pl.Expr) -> pl.Expr | None:  # noqa: ARG001 - whatever the v
     return None
 
 
+_NARROW = (pl.Int8(), pl.Int16(), pl.Int32(), pl.UInt8(), pl.UInt16(), pl.UInt32())
+_WIDER = {*((narrow, pl.Int64()) for narrow in _NARROW), (pl.Float32(), pl.Float64())}
+"""Casts that lose nothing, whatever the value."""
+
+
 @dataclass(frozen=True, slots=True)
 class Conversion:
     """How a column is converted.
@@ -45,9 +50,11 @@ def of_column(name: str, found: pl.DataType, kept: pl.DataType, zone: str | None
         return _of_timestamps(column, found, kept, zone)
     if isinstance(kept, pl.Date) and found == kept:
         return Conversion(column, lambda value: ~times.dates_in_calendar(value))
-    if found in (kept, pl.Null):
-        return Conversion(column.cast(kept))
-    if kept == pl.String:
+    if found == pl.Null:
+        return Conversion(pl.lit(None, dtype=kept))
+    if found == kept:
+        return Conversion(column)
+    if kept == pl.String or (found, kept) in _WIDER:
         return Conversion(column.cast(kept))
     return Conversion(
         column.cast(kept, strict=False), lambda value: ~value.cast(found, strict=False).eq_missing(column)

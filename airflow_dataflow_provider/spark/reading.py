@@ -164,8 +164,10 @@ def read(source: Files, schema: Schema, file: str, now: int, between: tuple[int,
 
 def _read(source: Files, schema: Schema, file: str, now: int, between: tuple[int, int] | None) -> Read:
     raw, ragged = _load(source, list(schema) or None, file, between)
-    _check_kinds(source, schema, raw, file)
-    conversions = {name: _conversion(source, name, raw.schema[name], dtype) for name, dtype in schema.items()}
+    # A column of nulls has no value to change, whatever type its writer has chosen for it.
+    found = {name: pl.Null() if raw[name].null_count() == len(raw) else raw.schema[name] for name in schema}
+    _check_kinds(source, schema, found, file)
+    conversions = {name: _conversion(source, name, found[name], dtype) for name, dtype in schema.items()}
     # What is worth reading once only is a column before it is used.
     raw = raw.with_columns(each.value.alias(f"_read {name}") for name, each in conversions.items())
     columns: list[pl.Expr] = []
@@ -206,8 +208,8 @@ def _conversion(source: Files, name: str, found: pl.DataType, kept: pl.DataType)
             return conversion.Conversion(times.of_text(column, source.time_zone))
         if isinstance(found, pl.Datetime):
             return conversion.Conversion(times.of_timestamps(column, found, source.time_zone))
-        return conversion.Conversion(column.cast(pl.Int64))  # nothing but nulls
-    if source.format == "csv":
+        return conversion.Conversion(pl.lit(None, dtype=pl.Int64))  # nothing but nulls
+    if source.format == "csv" and found != pl.Null:
         return conversion.of_text(name, kept, source.time_zone, said=name in source.said())
     return conversion.of_column(name, found, kept, source.time_zone)
 
@@ -224,7 +226,7 @@ def _no_time(name: str, micros: pl.Expr) -> pl.Expr:
     )
 
 
-def _check_kinds(source: Files, schema: Schema, raw: pl.DataFrame, file: str) -> None:
+def _check_kinds(source: Files, schema: Schema, columns: Schema, file: str) -> None:
     """Refuse a file whose columns are of another kind than those of the first one.
 
     Raises:
@@ -233,7 +235,7 @@ def _check_kinds(source: Files, schema: Schema, raw: pl.DataFrame, file: str) ->
     if source.format == "csv":
         return
     for name, kept in schema.items():
-        found = raw.schema[name]
+        found = columns[name]
         if name in source.columns():
             has_zone = isinstance(found, pl.Datetime) and (found.time_zone or source.time_zone)
             fits = bool(has_zone) or found in (pl.String, pl.Null)

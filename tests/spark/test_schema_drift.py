@@ -123,6 +123,28 @@ def test_a_later_file_whose_times_are_no_instants_is_refused(
     assert "'at'" in refusal.value.what
 
 
+@pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.parametrize(
+    "first", [pl.Int64(), pl.String(), pl.Datetime("us", UTC), pl.List(pl.Int64), pl.Struct({"a": pl.Int8})]
+)
+@pytest.mark.parametrize(
+    "later", [pl.Float64(), pl.String(), pl.Struct({"b": pl.Int8}), pl.Boolean(), pl.Null(), pl.Date()]
+)
+def test_a_column_without_values_is_nulls_whatever_its_type(
+    tmp_path: Path, first: pl.DataType, later: pl.DataType, rows: int
+) -> None:
+    one = parquet(tmp_path, "first", pl.Series([None], dtype=first))
+    found = read_after(one, parquet(tmp_path, "later", pl.Series([None] * rows, dtype=later)))
+    assert found.rows["value"].to_list() == [None] * rows
+    assert found.rejected.is_empty()
+
+
+def test_lists_without_values_are_lists_of_any_type(tmp_path: Path) -> None:
+    one = parquet(tmp_path, "first", pl.Series([[1]]))
+    found = read_after(one, parquet(tmp_path, "later", pl.Series([[], None, [None]], dtype=pl.List(pl.Null))))
+    assert found.rows["value"].to_list() == [[], None, [None]]
+
+
 def test_times_are_instants_in_whatever_way_a_file_writes_them(tmp_path: Path) -> None:
     value = pl.Series([1])
     first = parquet(tmp_path, "first", value, pl.Series([AT]))
@@ -232,10 +254,18 @@ def meaning(series: pl.Series) -> list[Any]:
     """Values that are equal where they mean the same: Python's, and nanoseconds of what calendars may not have."""
     dtype = series.dtype
     if not isinstance(dtype, TEMPORAL):
-        return [repr(value) if isinstance(value, float) and math.isnan(value) else value for value in series.to_list()]
+        return [_equal_to_itself(value) for value in series.to_list()]
     kind = "naive" if isinstance(dtype, pl.Datetime) and dtype.time_zone is None else type(dtype).__name__
     scale = {"ms": 10**6, "us": 10**3, "ns": 1}[getattr(dtype, "time_unit", None) or "ns"]
     return [None if number is None else (kind, number * scale) for number in series.to_physical().to_list()]
+
+
+def _equal_to_itself(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_equal_to_itself(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _equal_to_itself(each) for name, each in value.items()}
+    return "nan" if isinstance(value, float) and math.isnan(value) else value
 
 
 @given(pairs())
