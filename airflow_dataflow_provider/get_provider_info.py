@@ -78,6 +78,9 @@ def get_provider_info() -> dict[str, Any]:
                         None,
                         "/var/lib/airflow/dataflow",
                     ),
+                    "keep_runs": _option(
+                        "Days for which the folder of a driver that has ended is kept.", "float", "30"
+                    ),
                     "stop_grace": _option(
                         "Seconds that a driver has to finish its epoch when its task is killed.", "float", "15"
                     ),

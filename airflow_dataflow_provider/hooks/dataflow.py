@@ -16,7 +16,8 @@ from airflow.sdk import BaseHook, conf
 from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow.sdk.log import mask_secret
 
-from airflow_dataflow_provider.hooks.driver import PROPERTIES, DriverRun
+from airflow_dataflow_provider.hooks.connection_check import try_interpreter, try_root
+from airflow_dataflow_provider.hooks.driver import PROPERTIES, DriverRun, forget_old_runs
 from airflow_dataflow_provider.hooks.fingerprint import fingerprint
 from airflow_dataflow_provider.hooks.reference import PipelineReference
 from airflow_dataflow_provider.hooks.submission import Submission, driver_environment
@@ -256,6 +257,7 @@ class DataflowHook(BaseHook):
             submission.write_properties()
             announce()
 
+        forget_old_runs(run.folder.parent, older_than=conf.getfloat("dataflow", "keep_runs", fallback=30.0) * 86_400)
         return run.launch(submission.command, submission.environment, grace=stop_grace(), prepare=prepare)
 
     def test_connection(self) -> tuple[bool, str]:
@@ -263,7 +265,9 @@ class DataflowHook(BaseHook):
         try:
             spark, root = self.spark_connection, self.settings.state_root
             if root is not None:
-                Store.open(root).list("")
+                try_root(root)
+            if self.settings.python and spark.extra_dejson.get("deploy-mode") != "cluster":
+                try_interpreter(self.settings.python)
         except Exception as error:  # noqa: BLE001 - whatever the file system raises is what the user wants to read
             return False, str(error)
         return True, f"states under {root or '(each task says where)'}, drivers through {spark.conn_id!r}"

@@ -11,11 +11,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -184,6 +186,22 @@ class DriverRun:
         except FileNotFoundError:
             return None
         return document
+
+
+def forget_old_runs(folder: Path, *, older_than: float) -> None:
+    """Remove the folders of runs that ended long ago, with their logs.
+
+    Args:
+        folder: where the folders of the runs are.
+        older_than: seconds since the end.
+    """
+    for exit_file in folder.glob("*/exit.json"):
+        with suppress(OSError):  # another task removes it, too
+            if time.time() - exit_file.stat().st_mtime <= older_than:
+                continue
+            with (exit_file.parent / "lock").open("a") as lock:
+                if _take(lock, fcntl.LOCK_EX):
+                    shutil.rmtree(exit_file.parent)
 
 
 def _take(lock: IO[str], kind: int) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_dataflow_provider.hooks.driver import DriverRun
+from airflow_dataflow_provider.hooks.driver import DriverRun, forget_old_runs
 from airflow_dataflow_provider.model.errors import StateError
 from tests.airflow.conftest import until
 
@@ -69,6 +69,21 @@ def test_a_run_that_ended_can_be_started_again_and_keeps_the_log_of_the_time_bef
     assert run.exit_code == 0
     assert run.log.read_text() == "second\n"
     assert Path(f"{run.log}.1").read_text() == "first\n"
+
+
+def test_folders_of_runs_that_ended_long_ago_are_removed_and_no_others(tmp_path: Path) -> None:
+    ended, living, young = (DriverRun(tmp_path / name) for name in ("ended", "living", "young"))
+    for run in (ended, young):
+        start(run, "print('done')")
+        until(lambda run=run: not run.alive)
+    start(living, "import time; time.sleep(3600)")
+    (living.folder / "exit.json").write_text("{}")
+    for run in (ended, living):
+        os.utime(run.folder / "exit.json", (0, 0))
+    forget_old_runs(tmp_path, older_than=86_400)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["living", "young"]
+    living.end()
+    until(lambda: not living.alive)
 
 
 def test_a_driver_outlives_the_process_that_started_it_and_is_found_again(run: DriverRun, tmp_path: Path) -> None:

@@ -313,6 +313,18 @@ def test_a_wrong_binary_on_the_connection_is_our_error(standin: Standin, monkeyp
 
 
 def test_the_test_button_tells_what_works_and_what_does_not(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(DataflowHook().state_url("a:b")).parent
+    works, why = DataflowHook().test_connection()
+    assert not works
+    assert f"{root} is no folder" in why
+    root.mkdir()
+    assert DataflowHook().test_connection()[0]
+    assert list(root.iterdir()) == []
+    connect(monkeypatch, "dataflow_default", "dataflow", python="/no/such/python")
+    works, why = DataflowHook().test_connection()
+    assert not works
+    assert "/no/such/python" in why
+    connect(monkeypatch, "dataflow_default", "dataflow", python=sys.executable)
     assert DataflowHook().test_connection()[0]
     monkeypatch.delenv("AIRFLOW_CONN_SPARK_DEFAULT")
     works, why = DataflowHook().test_connection()
