@@ -7,13 +7,12 @@ from typing import Final
 
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.progress.documents import load_document
-from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.numbered import NumberedFiles
 from airflow_dataflow_provider.progress.pane_commits import COMMITS, REACH, PaneCommit
 from airflow_dataflow_provider.progress.pane_snapshots import SNAPSHOTS, PaneSnapshot
-from airflow_dataflow_provider.progress.records import Interval
+from airflow_dataflow_provider.progress.records import EpochRecord, Interval
 from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.progress.written_file import damaged
+from airflow_dataflow_provider.progress.written_file import DAMAGED, damaged
 
 _KIND: Final = "json"
 
@@ -91,8 +90,23 @@ class PaneChain:
         return self._store.child(self._commit(epoch))
 
     def put(self, document: PaneCommit | PaneSnapshot) -> None:
-        """Make a document stand. The first of its number does."""
-        self._store.put_if_absent(self._path(document), document.to_json())
+        """Make a document stand. The first of its number does.
+
+        Raises:
+            StateError: ``STATE_DAMAGED`` where a commit of this number names other files: the log has another history.
+        """
+        standing = self._store.put_if_absent(self._path(document), document.to_json())
+        if isinstance(document, PaneCommit) and standing["files"] != document.to_json()["files"]:
+            raise self.other_history(document.epoch)
+
+    def other_history(self, epoch: int) -> StateError:
+        """The pane log has published an epoch that the epoch log does not know, or knows otherwise."""
+        return StateError(
+            f"the pane log {self._store.url} has published epoch {epoch} otherwise than the epoch log has it",
+            why="one of the two is from another time, such as an older backup, and together they would be wrong",
+            todo="restore the state and its pane log from one backup, or start anew at another state URL",
+            code=DAMAGED,
+        )
 
     def replace(self, document: PaneCommit | PaneSnapshot) -> None:
         """Put a document in the place of a damaged one of its number."""
@@ -125,8 +139,7 @@ class PaneChain:
         return damaged(f"{what} is missing in the pane log {self._store.url}: {reason}")
 
 
-def reach(state: Store) -> int | None:
-    """The newest commit that the pane log of a state must have; None where the state does not know of one."""
-    last = EpochLog(state).last_record()
+def reach(last: EpochRecord | None) -> int | None:
+    """The newest commit that the pane log must have after an epoch; None where it need not have one."""
     until = None if last is None else last.details.get(REACH)
     return until if until is None else int(until)

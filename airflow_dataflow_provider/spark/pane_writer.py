@@ -11,6 +11,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.pipeline import RESERVED_COLUMNS
+from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.pane_chain import PaneChain, reach
 from airflow_dataflow_provider.progress.pane_commits import (
     DATA,
@@ -68,7 +69,8 @@ class PaneWriter:
         Raises:
             StateError: ``STATE_PANES_OWNED``, ``STATE_DAMAGED``, ``STATE_FORMAT``.
         """
-        until = reach(self._state)
+        last = EpochLog(self._state).last_record()
+        until = reach(last)
         if until is not None and not self._store.exists(HEADER):
             raise damaged(f"the pane log {self.url} is gone, and epochs up to {until} have published there")
         self._header = check_format(self._store, self._store.put_if_absent(HEADER, self._new_header(stages)))
@@ -84,6 +86,9 @@ class PaneWriter:
             sink = self._pipeline.pane_log
             self._state.put_if_absent(POINTER, {"url": sink.path if is_under_state(sink) else self.url})
         published = self._chain.read(until)
+        # The newest epoch may have published, and not have been committed yet.
+        if published.newest is not None and published.newest > (0 if last is None else last.epoch + 1):
+            raise self._chain.other_history(published.newest)
         self.until, self._uncompacted = published.newest, len(published.commits)
 
     def _new_header(self, stages: Stages) -> Json:
@@ -123,8 +128,12 @@ class PaneWriter:
         Returns:
             The epoch of the newest commit, which the epoch's record is to name.
         """
-        if self.until != plan.epoch and (commit := PaneCommit.of(plan, prepared, self.until, now)) is not None:
+        commit = PaneCommit.of(plan, prepared, self.until, now)
+        if commit is not None:
             self._chain.put(commit)
+        elif self.until == plan.epoch:
+            raise self._chain.other_history(plan.epoch)
+        if commit is not None and self.until != plan.epoch:
             self.until, self._uncompacted = plan.epoch, self._uncompacted + 1
         return self.until
 
@@ -138,6 +147,6 @@ class PaneWriter:
         if self._uncompacted < COMMITS:
             return
         files = PaneFiles(self._store, self._header)
-        compaction = Compaction(self._store, self._chain, files, self._pipeline.pane_log.retention)
+        compaction = Compaction(self._store, self._chain, files, self._pipeline.pane_log.retention, commits=COMMITS)
         if compaction.run(before, now) is not None:
             self._uncompacted = 0

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.pane_chain import PaneChain, Published, reach
 from airflow_dataflow_provider.progress.pane_commits import HEADER, pane_log_of, read_header
 from airflow_dataflow_provider.progress.store import Store
@@ -49,7 +50,7 @@ class PaneLogReader:
         self._state = None if found is None else given
         store = given if found is None else found
         if not store.exists(HEADER):
-            if self._state is not None and (until := reach(self._state)) is not None:
+            if self._state is not None and (until := self._reach()) is not None:
                 raise damaged(f"the pane log {store.url} is gone, and epochs up to {until} have published there")
             raise StateError(
                 f"there is no pane log at {url}",
@@ -130,7 +131,7 @@ class PaneLogReader:
         from airflow_dataflow_provider.spark.pane_files import PaneFiles
 
         files = PaneFiles(self._store, self._header)
-        until = None if self._state is None else reach(self._state)
+        until = self._reach()
         seen = self._chain.newest_snapshot()
         while True:
             try:
@@ -140,6 +141,10 @@ class PaneLogReader:
                 if error.code != DAMAGED or newest == seen:
                     raise
                 seen = newest
+
+    def _reach(self) -> int | None:
+        """The newest commit that there must be, as far as the state is known."""
+        return None if self._state is None else reach(EpochLog(self._state).last_record())
 
     def _without_hidden(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.select(name for name in frame.columns if not name.startswith("_"))

@@ -74,7 +74,7 @@ def frame_of(panes: Sequence[Said], schema: Mapping[str, pl.DataType], epoch: in
             "pane_index": 0 if pane.is_first else 1 + 10 * epoch + number,
             "pane_is_first": pane.is_first, "pane_is_last": False, "pane_is_retraction": pane.is_retraction,
             "completeness": 1.0, "watermark": None, "processing_time": None,
-            "_count.count": 1, "_total.sum": pane.total,
+            "_count.count": 1, "_total.sum": pane.total, "_total.packed": None,
         }
         for number, pane in enumerate(panes)
     ]  # fmt: skip

@@ -87,6 +87,30 @@ def test_a_gap_is_missed_without_the_state_too(state: Path, gone: int) -> None:
         PaneLogReader(str(state / "panes")).panes()
 
 
+def forget_epochs(state: Path, since: int) -> None:
+    """The epoch log becomes an older one."""
+    for epoch in range(since, EPOCHS):
+        for kind in ("plan", "prepared", "commit"):
+            (state / "epochs" / "000000000" / f"{epoch:012d}.{kind}.json").unlink()
+
+
+@pytest.mark.parametrize("since", [0, 2])
+def test_an_epoch_log_that_is_older_than_the_pane_log_is_missed(state: Path, since: int) -> None:
+    forget_epochs(state, since)
+    with pytest.raises(StateError, match="otherwise") as refused:
+        open_log(state, pipeline())
+    assert refused.value.code == "STATE_DAMAGED"
+
+
+@pytest.mark.parametrize("panes", [[Said("a", 0, 3)], []], ids=["other panes", "no panes"])
+def test_an_epoch_that_was_published_once_is_not_published_otherwise(state: Path, panes: list[Said]) -> None:
+    forget_epochs(state, EPOCHS - 1)
+    log = open_log(state, pipeline())
+    with pytest.raises(StateError, match="otherwise") as refused:
+        publish(*log, EPOCHS - 1, panes)
+    assert refused.value.code == "STATE_DAMAGED"
+
+
 def test_a_foreign_file_among_the_commits_means_nothing(state: Path) -> None:
     (state / "panes" / "commits" / "lost+found").mkdir()
     (state / "panes" / "commits" / "000000000" / "copy of 000000000001.json").write_text("{}")

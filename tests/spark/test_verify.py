@@ -9,14 +9,21 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from airflow_dataflow_provider import DISCARDING, RuntimeMode
 from airflow_dataflow_provider.__main__ import main
 from airflow_dataflow_provider.progress.log import EpochLog
+from airflow_dataflow_provider.progress.pane_chain import PaneChain
 from airflow_dataflow_provider.progress.pane_commits import REACH
 from airflow_dataflow_provider.progress.records import Prepared
 from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.spark import pane_writer
 from airflow_dataflow_provider.spark.frames import write_arrow, write_parquet
+from airflow_dataflow_provider.spark.submit import Submission, run
+from airflow_dataflow_provider.spark.workers import ThisProcess
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.progress.samples import make_identity, plan, record
+from tests.spark.events import as_truth, events, truth, write_files
+from tests.spark.events import pipeline as events_pipeline
 from tests.spark.pane_logs import Said, compaction, frame_of, open_log, pipeline
 
 EPOCHS = 6
@@ -120,3 +127,20 @@ def test_a_pane_log_that_is_gone_is_told_commit_by_commit(state: Path, capsys: p
 def test_there_must_be_a_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "--state", str(tmp_path / "nowhere")]) == 3
     assert "STATE_ABSENT" in capsys.readouterr().err
+
+
+def test_a_run_that_is_compacted_leaves_a_state_that_is_whole_and_says_what_it_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame, state = events(2_000), tmp_path / "state"
+    write_files(tmp_path / "source", frame, files=40)
+    what = events_pipeline(tmp_path / "source", max_files_per_epoch=1, lateness="30m", refinement=DISCARDING)
+    monkeypatch.setattr(pane_writer, "COMMITS", 6)
+    for mode in (RuntimeMode.MICRO_BATCH, RuntimeMode.BATCH):
+        run(Submission(what, mode, str(state), conf={"dataflow.state.partitions": "2"}, workers=ThisProcess()))
+    snapshot = PaneChain(Store.open(state / "panes")).snapshot()
+    assert snapshot is not None
+    assert snapshot.through > 20
+    assert as_truth(PaneLogReader(str(state)).current()).equals(truth(frame))
+    status, found = told(state, capsys)
+    assert (status, found["findings"]) == (0, [])
