@@ -19,11 +19,12 @@ from airflow_dataflow_provider.model.errors import DataError, DefinitionError, S
 from airflow_dataflow_provider.model.par_do import PerElement, SparkColumns, Vectorised
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.refinement import ACCUMULATING, ACCUMULATING_AND_RETRACTING, DISCARDING, Refinement
+from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.sinks import PaneLog, Sink
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.triggers import AtCount, Repeat
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
-from airflow_dataflow_provider.model.windows import FixedWindows
+from airflow_dataflow_provider.model.windows import FixedWindows, SessionWindows
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
 from airflow_dataflow_provider.spark.frames import from_blob
@@ -226,6 +227,15 @@ def test_where_panes_accumulate_one_that_is_dropped_takes_back_the_row_that_stoo
     panes = PaneLogReader(str(tmp_path)).panes()
     assert panes.select("n", "pane_index", "pane_is_retraction").rows() == [(1, 0, False), (1, 0, True)]
     assert log.current() == []
+
+
+def test_sessions_that_fire_with_elements_take_back_the_row_that_stood(tmp_path: Path) -> None:
+    grouped = BARE.group_by_key_and_window(
+        key="key", window=SessionWindows("1m"), trigger=Repeat(AtCount(1)), accept=(Risk.NEEDS_RETRACTION,)
+    )
+    pipeline = grouped.combine(n=Count()).par_do(PerElement(few, makes={"n": int}))
+    # The second element is in the session's bounds, or the pane would be of another window.
+    compare_tables(pipeline, _epochs(_elements(1, 1), _elements(1), _elements(30)), str(tmp_path / "state"))
 
 
 def test_where_panes_accumulate_one_that_is_replaced_is_not_taken_back(tmp_path: Path) -> None:

@@ -250,8 +250,12 @@ class _Sessions:
         rows = self.ordered[fires].select(*kernel.grouping.key).with_columns(bounds).hstack(said[: len(fires)])
         rows = rows.with_columns(pl.Series(PASSED, self._passed(groups), dtype=pl.UInt32))
         values = kernel.aggregates.extract(rows)
-        standing = SessionStanding.of(kernel, self.sub, rows, values, groups) if kernel.retracts else None
-        silent = np.zeros(len(fires), np.bool_) if standing is None else standing.silent(rows, values)
+        standing = SessionStanding.of(kernel, self.sub, rows, values, groups) if kernel.remembers else None
+        if standing is None or not kernel.retracts:
+            # Without retraction a pane is published even where it says what stands.
+            silent = np.zeros(len(fires), np.bool_)
+        else:
+            silent = standing.silent(rows, values)
         index, then = self._indices(groups, silent)
         rows = rows.with_columns(pl.Series(INDEX, index, dtype=pl.Int32))
         if standing is not None:
