@@ -13,6 +13,7 @@ from airflow.sdk.exceptions import AirflowException
 from airflow_dataflow_provider.hooks.reference import PipelineReference
 from airflow_dataflow_provider.model.batch import BatchPolicies, ProcessingTimeAtEndOfInput, ShuffleMode
 from airflow_dataflow_provider.operators.failures import driver_failure
+from airflow_dataflow_provider.operators.line_levels import LineLevels
 from airflow_dataflow_provider.operators.run_id import RunId
 from airflow_dataflow_provider.operators.templating import is_literal
 
@@ -138,10 +139,11 @@ class DataflowOperator(BaseOperator):
         self.hook.announce(self.state_url, str(run_id), mode)
 
     def _follow(self, run: DriverRun) -> None:
-        """Copy the driver's output to the task's log until it ends."""
+        """Copy the driver's output to the task's log until it ends; its levels are kept, noise is at DEBUG."""
+        levels = LineLevels()
         for lines in run.output(poll=self.poll_interval):
             for line in lines:
-                self.log.info("%s", line)
+                self.log.log(levels.of(line), "%s", line)
             self._raise_if_killed()
 
     def _raise_if_killed(self) -> None:

@@ -12,6 +12,7 @@ from airflow.sdk.exceptions import AirflowException
 from airflow_dataflow_provider.operators.base import DataflowOperator, owner_run
 from airflow_dataflow_provider.operators.failures import as_task_failure
 from airflow_dataflow_provider.operators.run_id import RunId
+from airflow_dataflow_provider.operators.summary import published
 from airflow_dataflow_provider.operators.waiting import deferrable_by_default, seconds
 
 if TYPE_CHECKING:
@@ -75,12 +76,16 @@ class FiniteRunOperator(DataflowOperator):
     def _execute(self, context: Context, wait_until: float) -> dict[str, Any] | None:
         with as_task_failure():
             run_id, arguments = RunId.of(context), self._arguments(context)
+            before = self.hook.status(self.state_url)
             while (refused := self._run_to_end(context, run_id, arguments)) is not None:
                 self._wait_for_turn(refused, run_id, wait_until)
             status = self.hook.status(self.state_url)
             if self._stopped_early(status, run_id):
                 raise AirflowException(f"run {run_id} was asked to stop before it had read its input")
-            return status.to_json() if status else None
+            if status is None:
+                return None
+            self.log.info("%s", published(before, status))
+            return status.to_json()
 
     def _run_to_end(self, context: Context, run_id: RunId, arguments: list[str]) -> Answer | None:
         """Run the driver; or say who has the state, if somebody has it, or had it when the driver came."""

@@ -1,0 +1,57 @@
+"""At which level a line of a driver's output belongs into the task's log."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Final
+
+_SPARK: Final = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d (TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ")
+_LEVELS: Final = {
+    # What Spark tells of its own work is nothing that the task has to say.
+    "TRACE": logging.DEBUG,
+    "DEBUG": logging.DEBUG,
+    "INFO": logging.DEBUG,
+    "WARN": logging.WARNING,
+    "ERROR": logging.ERROR,
+    "FATAL": logging.CRITICAL,
+}
+_ERROR: Final = re.compile(r"\[[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\] |Traceback \(most recent call last\)")
+_STACK: Final = re.compile(
+    r"\s+at |\s*\.\.\. \d+ more|Caused by: |\s+Suppressed: |[a-z][\w.$]*\.\w*(?:Exception|Error)\b"
+)
+_NOISE: Final = re.compile(
+    r"WARNING: (?:Using incubator modules|package sun\.security\.action|A restricted method|A terminally deprecated"
+    r"|sun\.misc\.Unsafe|Please consider reporting|Use --enable-native-access|Restricted methods will be blocked"
+    r"|.* has been called by )"
+    r"|Using Spark's default log4j profile|Setting default log level to|To adjust logging level use"
+    r"|.* WARN (?:NativeCodeLoader|Utils: (?:Your hostname|Set SPARK_LOCAL_IP|Service '))"
+)
+"""What Java and Spark print at every start, wherever they run."""
+
+
+class LineLevels:
+    """Levels for the lines of one driver's output, in their order.
+
+    A stack trace belongs to the record before it. That of a warning, or of something at a lower level, is at DEBUG: it
+    is long, and whoever needs it finds it in the driver's own log.
+    """
+
+    def __init__(self) -> None:
+        self._level = logging.INFO
+
+    def of(self, line: str) -> int:
+        """The level of the next line."""
+        if _NOISE.match(line):
+            self._level = logging.DEBUG
+        elif record := _SPARK.match(line):
+            self._level = _LEVELS[record[1]]
+        elif _ERROR.match(line):
+            self._level = logging.ERROR
+        elif _STACK.match(line):
+            return self._level if self._level >= logging.ERROR else logging.DEBUG
+        elif line.startswith((" ", "\t", "Why: ", "What to do: ")):
+            return self._level
+        else:
+            self._level = logging.INFO
+        return self._level
