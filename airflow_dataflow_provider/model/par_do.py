@@ -18,6 +18,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
+from airflow_dataflow_provider.model.code_name import code_name
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.windows.strategy import WindowStrategy
 
@@ -47,10 +48,6 @@ def _check_columns(name: str, reads: object) -> None:
         raise DefinitionError(
             f"{name} reads={reads!r} is not a tuple of columns", todo='write reads=("url",)', code="DEFINITION_PAR_DO"
         )
-
-
-def _name(function: Callable[..., Any]) -> str:
-    return f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', repr(function))}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -136,7 +133,7 @@ class Vectorised(ParDo):
 
     def __repr__(self) -> str:
         reads = "" if self.reads is None else f", reads={self.reads!r}"
-        return f"Vectorised({_name(self.function)}{reads}{', arrow=True' if self.arrow else ''})"
+        return f"Vectorised({code_name(self.function)}{reads}{', arrow=True' if self.arrow else ''})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -183,7 +180,7 @@ class PerElement(ParDo):
     def __repr__(self) -> str:
         makes = ", ".join(f"{name!r}: {kind.__name__}" for name, kind in self.makes.items())
         reads = "" if self.reads is None else f", reads={self.reads!r}"
-        return f"PerElement({_name(self.function)}, makes={{{makes}}}{reads})"
+        return f"PerElement({code_name(self.function)}, makes={{{makes}}}{reads})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

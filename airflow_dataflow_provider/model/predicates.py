@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_dataflow_provider.model.code_name import code_name
 from airflow_dataflow_provider.model.errors import DefinitionError
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -201,8 +202,7 @@ class Called(Predicate):
         return self.reads
 
     def __repr__(self) -> str:
-        name = f"{self.function.__module__}.{getattr(self.function, '__qualname__', self.function)}"
-        return f"Called({name}, reads={self.reads!r})"
+        return f"Called({code_name(self.function)}, reads={self.reads!r})"
 
 
 class Column:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from airflow_dataflow_provider.model.code_name import code_name
 from airflow_dataflow_provider.model.watermarks import percentile_text
 
 
@@ -35,5 +36,4 @@ def number_text(number: float) -> str:
 
 def name_of(function: Callable[..., Any]) -> str:
     """Where a user's function is found."""
-    name = getattr(function, "__qualname__", None)
-    return f"{function.__module__}.{name}()" if name else repr(function)
+    return f"{code_name(function)}()" if hasattr(function, "__qualname__") else repr(function)
