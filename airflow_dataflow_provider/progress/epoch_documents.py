@@ -36,6 +36,11 @@ _READERS: Final = 16
 _log = logging.getLogger(__name__)
 
 
+def has_epochs(store: Store) -> bool:
+    """Whether any epoch was ever planned in a state."""
+    return bool(store.list(_FOLDER))
+
+
 class EpochDocuments:
     """Finds and reads the documents of the epoch log, archived or not.
 

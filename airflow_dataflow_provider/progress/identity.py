@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.time import Micros, from_iso, iso
 from airflow_dataflow_provider.progress.documents import load_document, parse_document
+from airflow_dataflow_provider.progress.epoch_documents import has_epochs
 from airflow_dataflow_provider.progress.records import bad_record
 from airflow_dataflow_provider.progress.store import Json, Store
 
@@ -102,10 +103,12 @@ def ensure(
     partitions: int,
     now: Micros,
     signals: frozenset[str] | None = None,
+    owned: bool = False,
 ) -> PipelineIdentity:
     """Make the state of a pipeline, or make sure that this one is its own and that the definition fits.
 
-    What is not in ``shape`` may change freely, and the number of partitions that the state was made with stays.
+    What is not in ``shape`` may change freely, and the number of partitions that the state was made with stays. Before
+    the first epoch is planned nothing stands on either, and a caller who has ``owned`` the pipeline replaces them.
 
     Returns:
         The identity that stands.
@@ -128,7 +131,11 @@ def ensure(
             code="STATE_OTHER_PIPELINE",
         )
     changes = _changes(standing.shape, shape)
-    if changes:
+    if (changes or standing.partitions != partitions) and not has_epochs(store):
+        if owned:
+            standing = replace(ours, state_id=standing.state_id, created_at=standing.created_at)
+            store.write_json(_PATH, standing.to_json())
+    elif changes:
         raise StateError(
             f"the definition of {name!r} no longer fits its state at {store.url}: " + "; ".join(changes),
             why="what is stored for open windows means something else under the new definition",

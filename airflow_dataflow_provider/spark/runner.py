@@ -6,19 +6,17 @@ The loop, the kernel and the state are the same for all three; only this module 
 from __future__ import annotations
 
 import logging
-import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, assert_never
 
-from airflow_dataflow_provider.model.errors import DataError, DataflowError, InterruptedRunError
+from airflow_dataflow_provider.model.errors import DataError, InterruptedRunError
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.progress import requests
 from airflow_dataflow_provider.spark.epochs import Epochs
 from airflow_dataflow_provider.spark.listing import SourceListing
 from airflow_dataflow_provider.spark.run import Run
-from airflow_dataflow_provider.spark.spark_columns import told_by_spark
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.time import Micros
@@ -83,14 +81,8 @@ class Runner:
         Raises:
             DataflowError: whatever ended the run before its time.
         """
-        try:
-            self._epochs.resume(self._listing.everything)
-            self._run_in(mode, interval)
-        except Exception as error:
-            told = None if isinstance(error, DataflowError) else _told(str(error))
-            if told is None:
-                raise
-            raise told from error
+        self._epochs.resume(self._listing.everything)
+        self._run_in(mode, interval)
 
     def _run_in(self, mode: RuntimeMode, interval: tuple[Micros, Micros] | None) -> None:
         match mode:
@@ -202,22 +194,3 @@ def _tell_changed(changed: list[Split]) -> None:
         more,
     )
     changed.clear()
-
-
-_TOLD = re.compile(r"\[((?:DATA|SUBMIT|SOURCE|STATE|ENGINE)_[A-Z_]+)\] (.+)")
-
-
-def _told(text: str) -> DataflowError | None:
-    """The error that a worker raised or that an expression of Spark's met, out of the text of a job's failure."""
-    return _told_by_worker(text) or told_by_spark(text)
-
-
-def _told_by_worker(text: str) -> DataflowError | None:
-    """The error that a worker raised, out of the text in which Spark wraps it."""
-    found = _TOLD.search(text)
-    if found is None:
-        return None
-    rest = text[found.end() :].splitlines()
-    why = next((line.removeprefix("Why: ") for line in rest if line.startswith("Why: ")), "")
-    todo = next((line.removeprefix("What to do: ") for line in rest if line.startswith("What to do: ")), "")
-    return DataError(found.group(2), why=why, todo=todo, code=found.group(1))

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from airflow_dataflow_provider.model.errors import DataError, SubmissionError
+from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo, SparkColumns
 from airflow_dataflow_provider.spark.kernel.columns import END, START
 from airflow_dataflow_provider.spark.par_do import apply, schema_after
@@ -250,25 +250,6 @@ def _as_shuffled(row: Row) -> Shuffled:
 
 
 # What Spark tells
-
-
-_TOLD = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] (.+?) SQLSTATE: (\w{5})(?:\s*\n== SQL.*==\n(.+))?")
-_OF_THE_DATA = ("22", "P0")
-"""Classes of SQL states that are about values: data exceptions, and what ``raise_error`` and ``assert_true`` raise."""
-
-
-def told_by_spark(text: str) -> DataError | None:
-    """The error that an expression met in the data, out of the text of a job's failure; None: it has another reason."""
-    for name, message, state, expression in _TOLD.findall(text):
-        if state.startswith(_OF_THE_DATA):
-            where = f" in {expression.strip()}" if expression else ""
-            return DataError(
-                f"a SparkColumns expression failed{where}",
-                why=f"{name}: {message}",
-                todo="keep such rows out with a condition, or let the expression give null for them (try_divide)",
-                code="DATA_PAR_DO",
-            )
-    return None
 
 
 def _message(text: str) -> str:

@@ -86,7 +86,7 @@ def _of_the_data(error: Any) -> DataError | None:  # noqa: ANN401 - only some of
     where = next((context.fragment() for context in error.getQueryContext()), "")
     return DataError(
         f"a SparkColumns expression failed{f' in {where}' if where else ''}",
-        why=f"{error.getCondition()}: {_reason(str(error))}",
+        why=_reason(str(error)),
         todo="keep such rows out with a condition, or let the expression give null for them (try_divide)",
         code="DATA_PAR_DO",
     )

@@ -9,7 +9,7 @@ import threading
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.batch import BatchPolicies
@@ -29,6 +29,7 @@ from airflow_dataflow_provider.progress.signals import listened_to
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 from airflow_dataflow_provider.spark.driver_side import ROWS, ROWS_CONF
+from airflow_dataflow_provider.spark.first_run import SCHEMA, forget_failed_start, has_schema
 from airflow_dataflow_provider.spark.frames import schema_bytes, schema_from_bytes
 from airflow_dataflow_provider.spark.listing import SourceListing
 from airflow_dataflow_provider.spark.reading import Schema, check_columns, column_types, columns_of_elements
@@ -47,7 +48,6 @@ _PARTITIONS_ON_A_CLUSTER = 8
 _LOCAL_MASTER = re.compile(r"local(?:\[(\d+|\*)(?:,\d+)?\])?")
 PARTITIONS_CONF = "dataflow.state.partitions"
 """Among ``--conf``: the number of state partitions of a new state."""
-SCHEMA = "schema.arrow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,8 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
         Stages.of(pipeline, schema)
     partitions = _partitions(submission.conf, submission.master)
     rows, retention = _driver_rows(submission.conf), Retention.from_conf(submission.conf)
-    standing = identity.ensure(
+    ensure = partial(
+        identity.ensure,
         store,
         name=pipeline.name,
         fingerprint=pipeline.fingerprint(),
@@ -123,11 +124,14 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
         now=now(),
         signals=listened_to(pipeline),
     )
+    ensure()
     ownership = Ownership.claim(
         store, mode=mode.value, run_id=submission.run_id, now=now(), take_over=submission.take_over
     )
     try:
         with Heart(ownership, clock=now) as heart:
+            standing = ensure(owned=True)
+            forget_failed_start(store, standing.state_id)
             _run_owned(
                 submission,
                 mode,
@@ -173,7 +177,6 @@ def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stoppin
     panes = PaneWriter(store, standing.state_id, pipeline)
     if not needs_spark(pipeline):
         panes.open(Stages.of(pipeline, schema))
-    carry(pipeline)
     workers = submission.workers or _spark_workers(submission, mode, ownership)
     stages = workers.stages(pipeline, schema)
     panes.open(stages)
@@ -192,6 +195,7 @@ def _spark_workers(submission: Submission, mode: RuntimeMode, ownership: Ownersh
     ours = (PARTITIONS_CONF, ROWS_CONF, RETENTION_CONF)
     conf = {name: value for name, value in submission.conf.items() if not name.startswith(ours)}
     spark = spark_session(f"dataflow-{submission.pipeline.name}", master=submission.master, conf=conf)
+    carry(submission.pipeline)
     context = spark.sparkContext
     ownership.heartbeat(submission.now(), application_id=context.applicationId, ui=context.uiWebUrl)
     submission.on_start(mode, spark)
@@ -295,7 +299,7 @@ def _schema(pipeline: Pipeline, store: Store, *, needed: bool) -> Schema | None:
             todo="check the path, and that the files' names match it",
             code="SOURCE_EMPTY",
         )
-    if store.exists(SCHEMA):
+    if has_schema(store):
         stored = schema_from_bytes(store.read(SCHEMA))
         wanted = pipeline.input_columns(tuple(stored))
         if {*wanted} <= stored.keys():

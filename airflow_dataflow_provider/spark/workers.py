@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.par_do import SparkColumns
+from airflow_dataflow_provider.spark.spark_errors import with_codes
 from airflow_dataflow_provider.spark.stages import Stages
 
 if TYPE_CHECKING:
@@ -56,14 +57,16 @@ class SparkWorkers:
 
     def stages(self, pipeline: Pipeline, schema: Schema) -> Stages:
         """Spark says what types its expressions make."""
-        return Stages.of(pipeline, schema, self.spark)
+        with with_codes():
+            return Stages.of(pipeline, schema, self.spark)
 
     def run(
         self, job: EpochJob, files: Input | None, states: list[StageState], name: str
     ) -> tuple[list[list[Reduced]], list[StageState]]:
         """Run the job on Spark, whose pages show its name."""
-        self.spark.sparkContext.setJobDescription(name)
-        return job.on_spark(self.spark, files, states)
+        with with_codes():
+            self.spark.sparkContext.setJobDescription(name)
+            return job.on_spark(self.spark, files, states)
 
 
 class ThisProcess:

@@ -60,8 +60,8 @@ def panes_of_reference(state: str, pipeline: Pipeline) -> list[Pane]:
 
 def _stored_schema(store: Store) -> Schema:
     """The types that the state keeps its columns in; of a test's state, which has none, there are none."""
+    from airflow_dataflow_provider.spark.first_run import SCHEMA
     from airflow_dataflow_provider.spark.frames import schema_from_bytes
-    from airflow_dataflow_provider.spark.submit import SCHEMA
 
     return schema_from_bytes(store.read(SCHEMA)) if store.exists(SCHEMA) else {}
 

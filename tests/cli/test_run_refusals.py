@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,8 +20,9 @@ from airflow_dataflow_provider.progress.status import read_status
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 from airflow_dataflow_provider.spark import session
+from airflow_dataflow_provider.spark.frames import schema_from_bytes
 from tests.cli.conftest import Run, Said
-from tests.progress.samples import NOON, claim, make_identity, record
+from tests.progress.samples import NOON, claim, make_identity, plan, record
 
 Module = Callable[[str], Path]
 
@@ -50,6 +52,11 @@ def started_spark(said: Said) -> bool:
 def clicks(tmp_path: Path) -> Path:
     folder = tmp_path / "clicks"
     folder.mkdir()
+    write_clicks(folder)
+    return folder
+
+
+def write_clicks(folder: Path, **columns: list[object]) -> None:
     rows = {
         "at": [MOMENT],
         "naive": [MOMENT.replace(tzinfo=None)],
@@ -58,8 +65,7 @@ def clicks(tmp_path: Path) -> Path:
         "amount": [1],
         "text": ["x"],
     }
-    pl.DataFrame(rows).write_parquet(folder / "part.parquet")
-    return folder
+    pl.DataFrame(rows | columns).write_parquet(folder / "part.parquet")
 
 
 @pytest.fixture
@@ -254,9 +260,37 @@ def test_a_definition_that_has_changed_says_what_has(command: Run, pipeline: str
     store = Store.open(state)
     shape = load_pipeline(pipeline).shape()
     make_identity(store, name="clicks", shape={**shape, "window": "FixedWindows('5m')"})
+    EpochLog(store).plan(plan(0))
     said = command("run", pipeline, *BATCH, "--state", state)
     assert (said.status, said.code) == (3, "STATE_DEFINITION_CHANGED")
     assert "window: FixedWindows('5m') -> FixedWindows('1h')" in said.err
+
+
+def test_a_first_run_that_failed_pins_nothing(command: Run, module: Module, clicks: Path, state: str) -> None:
+    sums = defined(clicks, name="p")
+    counts = sums.replace("key='user'", "key='text'").replace("total=Sum('amount')", "n=Count(), last=Max('amount')")
+    file = module(f"first = {sums}\nsecond = {counts}")
+    assert started_spark(command("run", f"{file}:first", *BATCH, "--state", state))
+    write_clicks(clicks, amount=[1.5])
+    assert started_spark(command("run", f"{file}:second", *BATCH, "--state", state))
+    store = Store.open(state)
+    standing = identity.load(store)
+    assert standing is not None
+    assert standing.shape == load_pipeline(f"{file}:second").shape()
+    assert schema_from_bytes(store.read("schema.arrow"))["amount"] == pl.Float64()
+    assert store.read_json("panes/pane_log.json")["key"] == ["text"]
+
+
+@pytest.mark.parametrize("mode", ["batch", "micro-batch", "streaming"])
+def test_a_driver_without_pyspark_says_so(
+    mode: str, command: Run, pipeline: str, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    for name in [name for name in sys.modules if name.partition(".")[0] in {"pyspark", "py4j"}] or ["pyspark"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    said = command("run", pipeline, "--mode", mode, "--state", state)
+    assert (said.status, said.code) == (2, "ENGINE_NO_SPARK")
 
 
 def test_a_state_in_this_process_memory_is_refused(command: Run, pipeline: str) -> None:

@@ -7,8 +7,9 @@ import pytest
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.progress import identity
 from airflow_dataflow_provider.progress.local_store import LocalStore
+from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.store import Store
-from tests.progress.samples import SHAPE, at_once, make_identity
+from tests.progress.samples import SHAPE, at_once, make_identity, plan
 
 
 def test_the_first_run_makes_the_state_and_the_next_finds_it(store: Store) -> None:
@@ -31,6 +32,7 @@ def test_the_state_of_another_pipeline_is_refused_naming_both(store: Store) -> N
 
 def test_a_definition_that_does_not_fit_is_refused_with_every_changed_part(store: Store) -> None:
     make_identity(store, shape={"key": "origin", "window": "FixedWindows('1h')", "lateness": "2h"})
+    EpochLog(store).plan(plan(0))
     with pytest.raises(StateError) as error:
         make_identity(store, shape={"key": "origin", "window": "FixedWindows('5m')", "combiners": "Sum()"})
     assert error.value.code == "STATE_DEFINITION_CHANGED"
@@ -42,6 +44,19 @@ def test_a_definition_that_does_not_fit_is_refused_with_every_changed_part(store
         assert change in error.value.what
     assert "key" not in error.value.what
     assert "backfill" in error.value.todo
+
+
+def test_before_the_first_epoch_nothing_stands_on_the_definition_and_its_owner_replaces_it(store: Store) -> None:
+    first = make_identity(store)
+    changed = {"shape": {"key": "carrier"}, "fingerprint": "f2", "partitions": 8}
+    assert make_identity(store, **changed) == first, "whoever does not own the pipeline leaves it"
+    replaced = make_identity(store, **changed, owned=True)
+    assert (replaced.fingerprint, replaced.partitions, replaced.state_id) == ("f2", 8, first.state_id)
+    assert identity.load(store) == replaced
+    EpochLog(store).plan(plan(0))
+    with pytest.raises(StateError) as error:
+        make_identity(store, owned=True)
+    assert error.value.code == "STATE_DEFINITION_CHANGED"
 
 
 def test_what_the_state_does_not_depend_on_may_change(store: Store) -> None:
