@@ -121,6 +121,7 @@ class _Verifier:
     def __init__(self, state: Store) -> None:
         self._state, self._log = state, EpochLog(state)
         self._findings: list[Finding] = []
+        self._kept_from: dict[str, int] = {}
         self._epochs = self._files = self._bytes = 0
         self.looked_at: int | None = None
 
@@ -135,6 +136,7 @@ class _Verifier:
     def run(self) -> Verification:
         """Look at everything."""
         self.looked_at = self.newest_epoch()
+        self._kept_from = {folder: self._read(partial(kept_from, self._state, folder)) or 0 for folder in NAMED}
         panes = pane_log_of(self._state)
         snapshot = None if panes is None else self._read(PaneChain(panes).snapshot)
         keyed, uncompacted = self._epoch_log(-1 if snapshot is None else snapshot.through)
@@ -172,7 +174,7 @@ class _Verifier:
                 self._add(f"{self._state.url}, epoch {record.epoch}", "has no result in the epoch log", remedy)
             return
         for folder, named in NAMED.items():
-            kept = record.epoch >= kept_from(self._state, folder)
+            kept = record.epoch >= self._kept_from[folder]
             for document in prepared.details.get(named, ()) if kept else ():
                 remedy = f"{RESTORE}; panes and open windows do not depend on it"
                 self._check(self._state, folder, WrittenFile.from_json(document), remedy)
