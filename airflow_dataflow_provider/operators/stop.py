@@ -12,6 +12,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_dataflow_provider.hooks.reference import PipelineReference
 from airflow_dataflow_provider.model.errors import DefinitionError
+from airflow_dataflow_provider.operators.base import owner_run
 from airflow_dataflow_provider.operators.failures import as_task_failure
 from airflow_dataflow_provider.operators.templating import is_literal
 from airflow_dataflow_provider.operators.waiting import seconds
@@ -93,15 +94,23 @@ class DataflowStopOperator(BaseOperator):
         with as_task_failure():
             url = self.state or self.hook.state_url(str(self.pipeline))
             deadline = time.monotonic() + self.timeout
-            status = self._once_claimed(url, deadline)
-            if status is not None and status.live:
-                self.hook.request_stop(url, drain=self.drain)
-                status = self._wait(url, status, deadline)
-            elif not self._fence(url, status):
-                self._nothing_runs(url, status)
-            else:
-                status = self.hook.status(url)
+            starting = {*self.hook.starting(url)}
+            status = self._end(url, deadline)
+            # A driver that was starting may have claimed after the one that was asked first had gone.
+            while starting & {*self.hook.starting(url)} or (status and status.live and owner_run(status) in starting):
+                status = self._end(url, deadline)
             return status.to_json() if status else None
+
+    def _end(self, url: str, deadline: float) -> Status | None:
+        """End the driver that owns the pipeline, or is about to."""
+        status = self._once_claimed(url, deadline)
+        if status is not None and status.live:
+            self.hook.request_stop(url, drain=self.drain)
+            return self._wait(url, status, deadline)
+        if self._fence(url, status):
+            return self.hook.status(url)
+        self._nothing_runs(url, status)
+        return status
 
     def _once_claimed(self, url: str, deadline: float) -> Status | None:
         """The status once no driver is between its start and its claim: a request could not be addressed to it."""

@@ -71,6 +71,7 @@ class Oracle:
         self._since: dict[str, int] = {}
         self._clock = 0
         self._replayed = self._nothing()
+        self._backup_is_damaged = False
         self.damaged = False
         """A part of a backup was restored: the engine may refuse the state, and must not be wrong about it."""
 
@@ -92,10 +93,14 @@ class Oracle:
         )
         self._versions[path, len(stored.data), stored.modified] = same
 
+    def backed_up(self) -> None:
+        """A backup was made."""
+        self._backup_is_damaged = self.damaged
+
     def restored(self, part: str) -> None:
         """A backup was put back."""
         self._replayed = self._nothing()
-        self.damaged = bool(part)
+        self.damaged = bool(part) or self._backup_is_damaged
 
     # After every step
 

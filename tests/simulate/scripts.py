@@ -106,6 +106,19 @@ A_STOP_WHILE_A_STREAM_SLEEPS = Script(
 )
 """A stream that was silent for long enough to be lost does not go on when it wakes."""
 
+A_STOP_BETWEEN_A_DEATH_AND_A_START = Script(
+    SIMPLER,
+    (
+        Offer("0.parquet", SOME),
+        Start("batch", "batch", faults=(("plan.json", "kill after write"),)),
+        Wait(),
+        Start("stream", "streaming"),
+        Ask("stop"),
+        Pass(300.0),
+    ),
+)
+"""A stop addresses a driver that is dead already, while a stream starts: the stream ends, too."""
+
 A_SOURCE_THAT_DOES_NOT_ANSWER = Script(
     SIMPLER,
     (

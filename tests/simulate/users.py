@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -94,8 +95,17 @@ def ask(world: World, what: str) -> None:
     with patch.object(stop, "time", clock), quiet:
         process = world.call(what, lambda: type(operator).execute.__wrapped__(operator, {}), may_fail=True)
     if process.error is None:
+        claimed = _runs_that_claimed(world)
         for driver in running:
-            driver.must_end = scheduler.now
+            # One that slept before its claim for as long as an announcement counts cannot be known of.
+            if driver.start.driver in claimed or scheduler.now - driver.began <= launches.PATIENCE:
+                driver.must_end = scheduler.now
+
+
+def _runs_that_claimed(world: World) -> set[str]:
+    paths = world.scheduler.state.below(f"{world.root}/owners")
+    claims = [json.loads(world.scheduler.state.get(path).data) for path in paths if not path.endswith(".beat.json")]
+    return {claim["run_id"] for claim in claims}
 
 
 def operators() -> ModuleType:

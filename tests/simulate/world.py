@@ -165,6 +165,7 @@ class World:
             case Backup():
                 if not self.living():
                     self._backup = {path: scheduler.state.files[path] for path in scheduler.state.below(self.root)}
+                    self.oracle.backed_up()
             case Restore(part):
                 self._restore(part)
         self.reap()
