@@ -36,7 +36,7 @@ from tests.simulate.script import (
 MODES = ("micro-batch", "micro-batch", "streaming", "batch")
 _CALLS = ((1, 30), (28, 75), (40, 75), (1, 160))
 """Where in a run faults happen: most of its calls that change something are in the middle."""
-PARTS = ("keyed", "owners")
+PARTS = ("epochs", "keyed", "owners", "panes")
 """Folders of a state that somebody may restore alone."""
 
 
