@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.model.batch import FAIL, FIRE
 from airflow_dataflow_provider.model.clock import Clock
-from airflow_dataflow_provider.model.errors import DataError, SubmissionError
+from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.modes import RuntimeMode
-from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
 from airflow_dataflow_provider.progress import requests, set_aside, signals
@@ -30,6 +29,7 @@ from airflow_dataflow_provider.spark.job import EpochJob, StageState
 from airflow_dataflow_provider.spark.map_side import Report
 from airflow_dataflow_provider.spark.read_splits import ReadSplits
 from airflow_dataflow_provider.spark.reduce_side import Reduced
+from airflow_dataflow_provider.spark.rejects import refuse_too_many
 from airflow_dataflow_provider.spark.run import Run
 from airflow_dataflow_provider.spark.splits import Everything, Input
 from airflow_dataflow_provider.spark.stragglers import Share
@@ -329,7 +329,7 @@ class Epochs:
                     files[partition] = answer["pane_file"]
         if answered:
             folded = sum(answer["folded"] for _, answer, _ in answered[0])
-        self._refuse_too_many_rejects(report)
+        refuse_too_many(run.pipeline.source, report, run.store)
         delays = self._before.delays_with(report.observation)
         left_out = left_out_after(
             self._before.left_out, plan.splits or (), {*report.files, *plan.details.get(_FORGOTTEN, ())},
@@ -386,14 +386,3 @@ class Epochs:
         """A committed epoch has taken its signals; before the next one is planned, nobody must find them again."""
         if committed is not None:
             signals.forget(self._run.store, committed.requests)
-
-    def _refuse_too_many_rejects(self, report: Report) -> None:
-        source = self._run.pipeline.source
-        limit = source.max_rejected_share if isinstance(source, Files) else None
-        if limit is not None and report.rejected > limit * report.read:
-            raise DataError(
-                f"{report.rejected} of {report.read} rows were rejected, more than the allowed share of {limit:g}",
-                why="so many malformed rows mean that the source has changed; results would lack what is missing",
-                todo=f"look at {self._run.store.child('rejected')}, mend the source or raise max_rejected_share",
-                code="DATA_REJECTED",
-            )

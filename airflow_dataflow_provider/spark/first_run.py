@@ -10,7 +10,7 @@ from typing import Final
 
 from airflow_dataflow_provider.progress.documents import load_document
 from airflow_dataflow_provider.progress.epoch_documents import has_epochs
-from airflow_dataflow_provider.progress.pane_commits import HEADER, POINTER
+from airflow_dataflow_provider.progress.pane_commits import HEADER, POINTER, pane_log_of
 from airflow_dataflow_provider.progress.store import Store
 
 SCHEMA: Final = "schema.arrow"
@@ -26,11 +26,11 @@ def forget_failed_start(store: Store, state_id: str) -> None:
     """Remove what runs have fixed that came to no epoch; for the owner of the state."""
     if has_epochs(store):
         return
-    pointer = load_document(store, POINTER, dict)
-    if pointer is not None and isinstance(pointer.get("url"), str):
-        panes = Store.open(pointer["url"])
-        header = load_document(panes, HEADER, dict)
-        if header is not None and header.get("state_id") == state_id:
-            panes.delete(HEADER)
-    store.delete(POINTER)
+    panes = pane_log_of(store)
+    where = store if panes is None else panes
+    header = load_document(where, HEADER, dict)
+    if header is not None and header.get("state_id") == state_id:
+        where.delete(HEADER)
+    if panes is not None:
+        store.delete(POINTER)
     store.delete(SCHEMA)

@@ -184,6 +184,7 @@ def test_past_the_allowed_share_of_rejects_the_run_fails_and_commits_nothing(tmp
     with pytest.raises(DataError, match="50 of 100 rows were rejected") as refusal:
         go(pipeline(source, max_rejected_share=0.1), state, RuntimeMode.MICRO_BATCH)
     assert refusal.value.code == "DATA_REJECTED"
+    assert "happened is null (50 in " in refusal.value.what
     assert read_status(str(state)).state == "failed"
     assert read_status(str(state)).rows.read == 0
 

@@ -1,0 +1,52 @@
+"""Too many rejected rows end an epoch with what is wrong with them: no reader of side outputs will see these rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from airflow_dataflow_provider import DataError, Files
+from airflow_dataflow_provider.progress.set_aside import REJECTED_FOLDER
+from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.spark.map_side import Report, set_aside
+from airflow_dataflow_provider.spark.rejects import refuse_too_many
+
+SOURCE = Files("source/*.parquet", event_time="at", max_rejected_share=0.1)
+
+
+def report(state: Path) -> Report:
+    found = Report()
+    found.read, found.rejected = 10, 5
+    for file, reason, count in (("a.parquet", "at is null", 2), ("a.parquet", "at is not a time", 1), ("b", "late", 2)):
+        rows = pl.DataFrame({"_file": [file] * count, "_reason": [reason] * count})
+        found.rejected_files.append(set_aside(str(state), REJECTED_FOLDER, 0, rows))
+    return found
+
+
+def test_the_refusal_names_the_reasons_and_the_file_of_the_rows(tmp_path: Path) -> None:
+    found = report(tmp_path)
+    with pytest.raises(DataError) as refusal:
+        refuse_too_many(SOURCE, found, Store.open(tmp_path))
+    assert refusal.value.code == "DATA_REJECTED"
+    for part in ("5 of 10 rows", "at is null (2 in a.parquet)", "at is not a time (1 in a.parquet)", "late (2 in b)"):
+        assert part in refusal.value.what
+    assert str(tmp_path / REJECTED_FOLDER) in refusal.value.todo
+
+
+def test_rows_that_cannot_be_read_back_do_not_hide_the_refusal(tmp_path: Path) -> None:
+    found = report(tmp_path)
+    for path in (tmp_path / REJECTED_FOLDER).rglob("*.parquet"):
+        path.write_bytes(b"")
+    with pytest.raises(DataError, match=r"share of 0\.1\n") as refusal:
+        refuse_too_many(SOURCE, found, Store.open(tmp_path))
+    assert refusal.value.code == "DATA_REJECTED"
+
+
+def test_as_many_as_are_allowed_are_no_error(tmp_path: Path) -> None:
+    found = report(tmp_path)
+    found.rejected = 1
+    refuse_too_many(SOURCE, found, Store.open(tmp_path))
+    found.rejected = 10
+    refuse_too_many(Files("source/*.parquet", event_time="at"), found, Store.open(tmp_path))
