@@ -31,7 +31,8 @@ pipeline = "flights_of_dag.py:departures"
 with DAG("gated", schedule=hourly, start_date=None, catchup=False):
     stream = DataflowStreamOperator(task_id="stream", pipeline=pipeline, poll_interval=0.02)
     complete = WatermarkSensor(
-        task_id="complete", pipeline=pipeline, percentile=97, target="{{ data_interval_end }}", poke_interval=0.1
+        task_id="complete", pipeline=pipeline, percentile=97, target="{{ data_interval_end }}", poke_interval=0.1,
+        deferrable=True,
     )
     stop = DataflowStopOperator(task_id="stop", pipeline=pipeline, poll_interval=0.02)
     stream >> complete >> stop
