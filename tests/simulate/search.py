@@ -7,7 +7,6 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -90,10 +89,9 @@ def search(seed: int, worlds: int, jobs: int) -> Iterator[Found]:
     """Play worlds in several processes; what each chunk of them came to."""
     numbers = range(seed, seed + worlds)
     chunks = [numbers[start : start + CHUNK] for start in range(0, worlds, CHUNK)]
-    with ProcessPoolExecutor(
-        jobs, mp_context=get_context("spawn"), initializer=be_quiet, max_tasks_per_child=CHUNKS_A_PROCESS
-    ) as pool:
-        yield from pool.map(play_worlds, chunks)
+    # Not concurrent.futures: on Python 3.11 its pool waits for ever once all its processes have had their share.
+    with get_context("spawn").Pool(jobs, be_quiet, maxtasksperchild=CHUNKS_A_PROCESS) as pool:
+        yield from pool.imap(play_worlds, chunks)
 
 
 def be_quiet() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from airflow_dataflow_provider.progress.store import Store
-from tests.simulate import scripts
+from tests.simulate import scripts, search
 from tests.simulate.disk import Disk
 from tests.simulate.disk_store import SCHEME
 from tests.simulate.drawing import draw
@@ -136,6 +136,14 @@ def test_a_report_says_what_was_injected_and_what_was_not(tmp_path: Path) -> Non
     assert set(report["faults"]) == set(KINDS)
     assert "kill" not in found.never_injected
     assert "pause" in found.never_injected
+
+
+def test_a_search_goes_on_with_new_processes_when_the_old_ones_have_had_their_share(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(search, "CHUNK", 1)
+    monkeypatch.setattr(search, "CHUNKS_A_PROCESS", 1)
+    assert sum(found.worlds for found in search.search(seed=1, worlds=4, jobs=2)) == 4
 
 
 def test_no_handler_of_errors_catches_a_kill() -> None:
