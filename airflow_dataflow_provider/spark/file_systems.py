@@ -87,11 +87,6 @@ def version_now(path: str) -> Split | None:
     return files.version(path)
 
 
-def is_local(path: str) -> bool:
-    """Whether a split's path is one of this machine."""
-    return not _SCHEME.match(path)
-
-
 def away(split: Split) -> DataError:
     """A file that was planned and cannot be left out."""
     return DataError(

@@ -23,7 +23,7 @@ from airflow_dataflow_provider.progress.split import Split
 from airflow_dataflow_provider.progress.store import Json, Store
 from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
 from airflow_dataflow_provider.spark.delays import Observation
-from airflow_dataflow_provider.spark.file_systems import away, is_local, is_there
+from airflow_dataflow_provider.spark.file_systems import away, is_there
 from airflow_dataflow_provider.spark.frames import to_blob, write_parquet
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, EVENT, SIGN, START
 from airflow_dataflow_provider.spark.par_do import apply
@@ -140,8 +140,7 @@ class MapSide:
                     raise away(split)
                 continue  # the commit leaves it out by name
             found = read(source, self.stages.source, split.path, self.now, self._between())
-            if is_local(split.path) and not is_there(split):
-                raise away(split)
+            is_there(split)  # it may have been replaced meanwhile; if it is away now, all of it was read before
             frames.append(found.rows)
             report.files.append(split.path)
             report.read += len(found.rejected)

@@ -25,7 +25,7 @@ FILES, ROWS = 24, 12_000
 def drive(cluster: StandaloneCluster, folder: Path, mode: str) -> subprocess.Popen[str]:
     """A driver of its own on the cluster, with two executors of one core."""
     command = [
-        sys.executable, "-m", "airflow_dataflow_provider", "run", "tests.crash.pipelines:minutes", "--mode", mode,
+        sys.executable, "-m", "airflow_dataflow_provider", "run", "tests.crash.pipelines:killed", "--mode", mode,
         "--state", str(folder / "state"), "--master", cluster.url, "--conf", "spark.ui.enabled=false",
         "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.executor.memory=512m", "--conf",
         "spark.executor.cores=1", "--conf", "dataflow.state.partitions=4",
