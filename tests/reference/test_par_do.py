@@ -103,7 +103,7 @@ def test_a_result_has_the_times_of_its_element() -> None:
 
 def test_a_per_element_step_pickles_with_the_columns_that_it_makes() -> None:
     assert pickle.loads(pickle.dumps(PREFIXES)) == PREFIXES
-    assert repr(PREFIXES) == f"PerElement({__name__}.expand_prefixes, makes={{'prefix': str, 'value': int}})"
+    assert repr(PREFIXES) == "PerElement(test_par_do.expand_prefixes, makes={'prefix': str, 'value': int})"
 
 
 # Whole frames
