@@ -22,10 +22,19 @@ from tests.benchmarks.check import WrongAnswerError
 from tests.benchmarks.engines import ENGINES, Engine
 from tests.benchmarks.generate import FILES_PER_BATCH, Workload, generate
 from tests.benchmarks.growth import GROWING, Axes, Growth, growth_steps, measure_growth
+from tests.benchmarks.listings import Listings, measure_listings
 from tests.benchmarks.long_logs import LongLog, measure_long_logs
 from tests.benchmarks.places import OwnProcess, Place
 from tests.benchmarks.queries import QUERIES, Query
-from tests.benchmarks.report import epochs_table, growth_table, long_logs_table, results_table, state_table, write_json
+from tests.benchmarks.report import (
+    epochs_table,
+    growth_table,
+    listings_table,
+    long_logs_table,
+    results_table,
+    state_table,
+    write_json,
+)
 from tests.benchmarks.small_epochs import SMALL_EPOCHS_OF, SmallEpoch, measure_small_epochs
 
 _ROWS, _QUICK_ROWS = 5_000_000, 500_000
@@ -50,7 +59,7 @@ def main(
     if not console.is_terminal:
         console.width = max(console.width, _LOG_WIDTH)
     out: Path = options.out.absolute()
-    files = {name: out / f"{name}.json" for name in ("bench", "bench-epochs", "bench-long")}
+    files = {name: out / f"{name}.json" for name in ("bench", "bench-epochs", "bench-long", "bench-listings")}
     # Figures of a run before would look like this one's.
     for path in files.values():
         path.unlink(missing_ok=True)
@@ -65,12 +74,14 @@ def main(
     write_json([*found.results, *found.growth], files["bench"])
     write_json(found.epochs, files["bench-epochs"])
     write_json(found.long_logs, files["bench-long"])
+    write_json(found.listings, files["bench-listings"])
     for table, rows in (
         (results_table(found.results, options.repeats), found.results),
         (state_table(found.results), [one for one in found.results if one.open_windows is not None]),
         (epochs_table(found.epochs), found.epochs),
         (growth_table(found.growth), found.growth),
         (long_logs_table(found.long_logs), found.long_logs),
+        (listings_table(found.listings), found.listings),
     ):
         if rows:
             console.print(table)
@@ -116,7 +127,7 @@ class _Plan:
     def steps(self, bench: Bench) -> int:
         races = sum(bench.steps(len(self.asked(query))) for query in self.queries) * len(self.workloads)
         growth = sum(growth_steps(bench, self.axes) for _ in self.growing) if self.axes else 0
-        return races + growth + (self.refilled is not None) + bool(self.growing)
+        return races + growth + (self.refilled is not None) + 2 * bool(self.growing)
 
 
 @dataclass(slots=True)
@@ -125,6 +136,7 @@ class _Found:
     epochs: list[SmallEpoch] = field(default_factory=list)
     growth: list[Growth] = field(default_factory=list)
     long_logs: list[LongLog] = field(default_factory=list)
+    listings: list[Listings] = field(default_factory=list)
 
 
 def _measure(plan: _Plan, root: Path, place: Callable[[Path], Place], console: Console) -> _Found:
@@ -161,6 +173,9 @@ def _measure(plan: _Plan, root: Path, place: Callable[[Path], Place], console: C
             tell("states that have lived long")
             with bench.folder("long-logs") as folder:
                 found.long_logs = place_of(plan.ours.place).call(measure_long_logs, folder, plan.axes.epochs)
+            tell("sources of many files")
+            with bench.folder("listings") as folder:
+                found.listings = place_of(plan.ours.place).call(measure_listings, folder, plan.axes.sources)
     return found
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from tests.benchmarks.bench import Bench, Contender, Result
 from tests.benchmarks.engines import Engine
 from tests.benchmarks.generate import SHORTEST_SPAN, Workload
+from tests.benchmarks.listings import SOURCES
 from tests.benchmarks.queries import Query
 
 GROWING = ("Q1", "Q3")
@@ -21,12 +22,14 @@ _FILES = 4
 class Axes:
     """Three numbers of rows, at the middle number of keys; three numbers of keys, at the middle number of rows.
 
-    And three numbers of epochs that a state has lived (:mod:`tests.benchmarks.long_logs`).
+    And three numbers of epochs that a state has lived (:mod:`tests.benchmarks.long_logs`), and sources of many files,
+    each with the folders that they lie in (:mod:`tests.benchmarks.listings`).
     """
 
     rows: tuple[int, int, int] = (1_000_000, 5_000_000, 20_000_000)
     keys: tuple[int, int, int] = (1_000, 200_000, 2_000_000)
     epochs: tuple[int, int, int] = (100, 10_000, 100_000)
+    sources: tuple[tuple[int, int], ...] = SOURCES
 
     def __post_init__(self) -> None:
         for numbers in (self.rows, self.keys, self.epochs):

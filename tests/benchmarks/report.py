@@ -11,6 +11,7 @@ from rich.table import Table
 
 from tests.benchmarks.bench import Result
 from tests.benchmarks.growth import Growth
+from tests.benchmarks.listings import Listings
 from tests.benchmarks.long_logs import LongLog
 from tests.benchmarks.small_epochs import SmallEpoch
 
@@ -95,7 +96,18 @@ def long_logs_table(rows: Sequence[LongLog]) -> Table:
     return table
 
 
-def write_json(rows: Sequence[Result] | Sequence[SmallEpoch] | Sequence[LongLog], path: Path) -> None:
+def listings_table(rows: Sequence[Listings]) -> Table:
+    """One row a source."""
+    table = Table(title="Listing a source of which everything is read")
+    for name in ("files", "folders", "first look s", "next s", "quiet s", "one new file s"):
+        table.add_column(name, justify="right")
+    for one in rows:
+        seconds = (one.first_s, one.next_s, one.quiet_s, one.one_new_s)
+        table.add_row(f"{one.files:,}", f"{one.folders:,}", *(f"{each:.3f}" for each in seconds))
+    return table
+
+
+def write_json(rows: Sequence[Result | SmallEpoch | LongLog | Listings], path: Path) -> None:
     """A list of objects, one a row."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")

@@ -16,7 +16,7 @@ from tests.benchmarks.growth import Axes
 from tests.benchmarks.places import Here
 from tests.benchmarks.queries import Query
 
-AXES = Axes(rows=(2_000, 4_000, 12_000), keys=(5, 50, 200), epochs=(20, 30, 40))
+AXES = Axes(rows=(2_000, 4_000, 12_000), keys=(5, 50, 200), epochs=(20, 30, 40), sources=((20, 2),))
 
 
 class StandIn(Polars):
