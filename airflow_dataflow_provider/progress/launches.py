@@ -57,7 +57,8 @@ def withdraw(store: Store, run_id: str) -> None:
 
 def announced(store: Store, now: Micros) -> list[Launch]:
     """The drivers that are about to start."""
-    found = [load_document(store, f"{_FOLDER}/{name}", Launch.from_json) for name in store.list(_FOLDER)]
+    names = (name for name in store.list(_FOLDER) if name.endswith(".json"))
+    found = [load_document(store, f"{_FOLDER}/{name}", Launch.from_json) for name in names]
     return [launch for launch in found if launch is not None and now <= launch.void_after]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ for a file that was left out."""
 
 _FOLDER: Final = "requests"
 _DONE: Final = ".done.json"
+_NAME: Final = re.compile(r"(\d+T\d+Z-[0-9a-f]{8})(\.json|\.done\.json)")
 _KEPT_FOR: Final[Micros] = duration("7d")
 """How long a request that was taken, or that nobody can take, can still be looked at."""
 
@@ -162,9 +164,7 @@ def pending(store: Store, *, token: int | None = None) -> list[Request]:
         store: the pipeline's state.
         token: the claim that asks; by default the newest. What is addressed to another is left out.
     """
-    names = store.list(_FOLDER)
-    done = {name.removesuffix(_DONE) for name in names if name.endswith(_DONE)}
-    ids = [name.removesuffix(".json") for name in names if not name.endswith(_DONE)]
+    ids, done = _listed(store)
     found = [
         load_document(store, f"{_FOLDER}/{request}.json", Request.from_json) for request in ids if request not in done
     ]
@@ -214,19 +214,16 @@ def sweep(store: Store, token: int, now: Micros) -> None:
         token: the newest claim. Whoever an older one belongs to has gone, and takes nothing.
         now: processing time.
     """
-    names = store.list(_FOLDER)
-    done = {name.removesuffix(_DONE) for name in names if name.endswith(_DONE)}
+    ids, done = _listed(store)
     gone = []
-    for name in names:
-        if name.endswith(_DONE) or not name.endswith(".json"):
-            continue
-        request = load_document(store, f"{_FOLDER}/{name}", Request.from_json)
+    for each in ids:
+        request = load_document(store, f"{_FOLDER}/{each}.json", Request.from_json)
         if request is None or now - request.requested_at < _KEPT_FOR:
             continue
         if request.id in done or (request.addressed_to is not None and request.addressed_to < token):
             gone.append(request.id)
     remove(store, gone)  # before the answers: a request without one would be heard again
-    alone = done - {name.removesuffix(".json") for name in names}
+    alone = done.difference(ids)
     for answered in alone.union(done.intersection(gone)):
         store.delete(f"{_FOLDER}/{answered}{_DONE}")
 
@@ -234,6 +231,13 @@ def sweep(store: Store, token: int, now: Micros) -> None:
 def _put(store: Store, request: Request) -> Request:
     store.put_if_absent(f"{_FOLDER}/{request.id}.json", request.to_json())
     return request
+
+
+def _listed(store: Store) -> tuple[list[str], set[str]]:
+    """The ids of the requests and of the answers that there are; what others put beside them is passed over."""
+    found = [_NAME.fullmatch(name) for name in store.list(_FOLDER)]
+    ids = [name[1] for name in found if name is not None and name[2] == ".json"]
+    return ids, {name[1] for name in found if name is not None and name[2] == _DONE}
 
 
 def _new_id(now: Micros) -> str:

@@ -84,12 +84,12 @@ def sweep_orphans(store: Store, log: EpochLog, epochs: range) -> None:
             if prepared is None:  # nothing is there, or nobody says what of it counts
                 continue
             counted = {file["name"].rpartition("/")[2] for file in prepared.details.get(named, ())}
-            if not counted:
+            gone = [name for name in names if name.endswith(".parquet") and name not in counted]
+            if len(gone) == len(names):
                 store.delete(below, recursive=True)
                 continue
-            for name in names:
-                if name not in counted:
-                    store.delete(f"{below}/{name}")
+            for name in gone:
+                store.delete(f"{below}/{name}")
 
 
 def apply_retention(store: Store, log: EpochLog, retention: Retention, now: Micros) -> None:

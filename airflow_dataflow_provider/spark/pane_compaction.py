@@ -148,7 +148,9 @@ class Compaction:
         kept = before.files | standing.files
         for name in self.store.list(DATA):
             epoch = name.partition("-")[0]
-            if epoch.isdecimal() and int(epoch) <= before.through and name not in kept:
+            if not (epoch.isdecimal() and name.endswith(".parquet")):
+                continue  # put there by others
+            if int(epoch) <= before.through and name not in kept:
                 self.store.delete(f"{DATA}/{name}")
 
 

@@ -7,6 +7,7 @@ what the epochs before it have read to a file: a base, then smaller ones, a *cha
 from __future__ import annotations
 
 import logging
+import re
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 FOLDER = "read"
+_OWN = re.compile(r"\d{12}-[0-9a-f]{8}\.arrow")
 KEPT = "read_splits"
 """Under this name the chain stands in the details of a commit."""
 _EPOCHS = 64
@@ -144,10 +146,10 @@ class ReadSplits:
         return self._chain
 
     def sweep(self, store: Store) -> None:
-        """Remove files that the chain does not hold any more; only between epochs."""
+        """Remove files that the chain does not hold any more, and none that others put there; only between epochs."""
         kept = {file.name for file in self._chain.files}
         for name in store.list(FOLDER):
-            if name not in kept:
+            if name not in kept and _OWN.fullmatch(name):
                 store.delete(f"{FOLDER}/{name}")
 
     def _remember(self, splits: Iterable[Split]) -> None:

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.windows import expired_until
-from airflow_dataflow_provider.progress.written_file import WrittenFile
+from airflow_dataflow_provider.progress.written_file import WrittenFile, damaged
 from airflow_dataflow_provider.spark.frames import read_arrow, write_arrow
 from airflow_dataflow_provider.spark.kernel import folding
 from airflow_dataflow_provider.spark.kernel.columns import END
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.progress.store import Store
 
 FOLDER = "keyed"
+_EPOCH_DIGITS = 12
 _LONGEST_CHAIN = 16
 _SMALL = 1_000
 """Rows that are not worth rewriting a base for."""
@@ -114,12 +114,9 @@ class Partition:
 
     def _read(self, file: WrittenFile, like: pl.DataFrame) -> pl.DataFrame:
         where = self.store.child(f"{FOLDER}/{file.name}")
-        try:
-            found = read_arrow(self.store, FOLDER, file)
-        except StateError as error:
-            raise _damaged(error.what) from error
+        found = read_arrow(self.store, FOLDER, file)
         if {name: found.schema.get(name) for name in like.columns} != dict(like.schema):
-            raise _damaged(f"the columns of {where} are {dict(found.schema)}, not {dict(like.schema)}")
+            raise damaged(f"the columns of {where} are {dict(found.schema)}, not {dict(like.schema)}")
         return found.select(like.columns)
 
     def save(self, epoch: int, chain: Chain, outcome: Outcome) -> tuple[Chain, int]:
@@ -147,15 +144,6 @@ class Partition:
         return Chain(files, rows, live, outcome.wake), file.size
 
 
-def _damaged(what: str) -> StateError:
-    return StateError(
-        f"the keyed state cannot be read: {what}",
-        why="the epoch log says that the open windows of a state partition are in it",
-        todo="restore the file, or run the pipeline at another state URL",
-        code="STATE_KEYED_DAMAGED",
-    )
-
-
 def sweep(store: Store, standing: Iterable[WrittenFile], *, before: int) -> None:
     """Remove what no chain holds: leftovers of crashed tasks, and files that a new base replaced.
 
@@ -166,10 +154,10 @@ def sweep(store: Store, standing: Iterable[WrittenFile], *, before: int) -> None
     """
     kept = {file.name for file in standing}
     for folder in store.list(FOLDER):
-        if not folder.isdecimal() or int(folder) >= before:
+        if len(folder) != _EPOCH_DIGITS or not folder.isdecimal() or int(folder) >= before:
             continue  # what is not named as an epoch was put there by others
         names = store.list(f"{FOLDER}/{folder}")
-        gone = [name for name in names if f"{folder}/{name}" not in kept]
+        gone = [name for name in names if name.endswith(".arrow") and f"{folder}/{name}" not in kept]
         if len(gone) == len(names):
             store.delete(f"{FOLDER}/{folder}", recursive=True)
             continue

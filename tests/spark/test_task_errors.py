@@ -164,7 +164,7 @@ def test_a_damaged_file_of_open_windows_is_an_error_with_a_code_and_the_files_na
     side = reduce_side(job, {1: chain})
     (answer,) = side.run_task(1, ())
     assert isinstance(answer, StateError)
-    assert answer.code == "STATE_KEYED_DAMAGED"
+    assert answer.code == "STATE_DAMAGED"
     assert str(path) in answer.what
     ((to, passed),) = side.run_task_and_pass_on(1, ())
     assert to == ANSWER
@@ -214,5 +214,5 @@ def test_an_error_of_a_reduce_task_keeps_its_class(tmp_path: Path) -> None:
     write_files(source, events(100, seed=1), files=1, first=1)
     with pytest.raises(StateError) as failure:
         run(replace(asked, state=str(state_of_workers_is_elsewhere)))
-    assert failure.value.code == "STATE_KEYED_DAMAGED"
-    assert read_status(str(state_of_workers_is_elsewhere)).detail.startswith("[STATE_KEYED_DAMAGED]")
+    assert failure.value.code == "STATE_DAMAGED"
+    assert read_status(str(state_of_workers_is_elsewhere)).detail.startswith("[STATE_DAMAGED]")
