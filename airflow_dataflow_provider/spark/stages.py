@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.proofs import retracts
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.spark.hashing import key_hash
@@ -124,7 +125,25 @@ def _schema_at(grouping: Grouping, schema: Schema, spark: SparkSession | None) -
 
         found = schema_through(grouping.par_dos, schema, spark)
     check_has(found, grouping.input_columns(), f"the grouping by {', '.join(grouping.key)}")
+    _refuse_keys(grouping, found)
     return found
+
+
+def _refuse_keys(grouping: Grouping, schema: Schema) -> None:
+    """Refuse a key whose values have no hash that is the same for ever.
+
+    Raises:
+        SubmissionError: ``SUBMIT_COLUMN_TYPE``.
+    """
+    for column in grouping.key:
+        dtype = schema[column]
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Null, pl.Unknown):
+            raise SubmissionError(
+                f"the key column {column!r} is of type {dtype}",
+                why="the hash of a key says where its state lives, and such values have none",
+                todo="make it text, a number, a boolean, a date or a time, in the source or in a step",
+                code="SUBMIT_COLUMN_TYPE",
+            )
 
 
 def following_columns(kernel: Kernel) -> Sequence[str]:

@@ -39,7 +39,8 @@ def _codes(column: pl.Series) -> tuple[Codes, int]:
             return np.zeros(len(column), dtype=np.int64), 1
         many = high - low + 2
         if many <= _FEW_BITS:
-            shifted = column.cast(pl.Int64, wrap_numerical=True) - low + 1
+            wide = column if column.dtype == pl.UInt64 else column.cast(pl.Int64)
+            shifted = (wide - low).cast(pl.Int64) + 1
             return shifted.fill_null(0).to_numpy(), many
     if column.dtype == pl.String:
         # Categories of their own: those that everybody shares would be kept for as long as the process lives.
