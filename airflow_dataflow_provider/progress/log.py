@@ -89,11 +89,16 @@ class EpochLog:
         return self._last
 
     def records(self, since: int = 0) -> Iterator[EpochRecord]:
-        """The commits from epoch ``since`` up, oldest first, each read when it is asked for."""
+        """The commits from epoch ``since`` up, oldest first, each read when it is asked for.
+
+        Raises:
+            StateError: ``STATE_LOG_BROKEN`` where one between two others is gone.
+        """
+        following: int | None = None
         for epoch, _ in self._files.oldest_first(COMMIT, since=since):
-            record = self.record(epoch)
-            if record is not None:
-                yield record
+            for each in range(epoch if following is None else following, epoch + 1):
+                yield self._required(each)
+            following = epoch + 1
 
     def open_plan(self) -> EpochPlan | None:
         """The plan that is not committed: what a driver has to finish before it does anything else.
@@ -116,6 +121,32 @@ class EpochLog:
                 code="STATE_LOG_BROKEN",
             )
         return self.planned(opened[0]) if opened else None
+
+    def refuse_lost_end(self, last: EpochRecord | None, opened: EpochPlan | None) -> None:
+        """Refuse a log whose last documents were taken away: an epoch would be done again that has had a result.
+
+        Args:
+            last: the newest commit.
+            opened: the plan that is not committed.
+
+        Raises:
+            StateError: ``STATE_LOG_BROKEN``, naming what is gone.
+        """
+        epoch = 0 if last is None else last.epoch + 1
+        if opened is not None and opened.epoch != epoch:
+            gone = (
+                f"the documents of epoch {epoch} are gone from {self._store.url}, and epoch {opened.epoch} is planned"
+            )
+        elif opened is None and self.prepared(epoch) is not None:
+            gone = f"the plan of epoch {epoch} is gone from {self._store.url}, and its result is there"
+        else:
+            return
+        raise StateError(
+            gone,
+            why="another plan would name other input, and rows would be lost or read twice",
+            todo="restore the documents from a backup, or start anew at another state URL",
+            code="STATE_LOG_BROKEN",
+        )
 
     def stream_records(self, last: EpochRecord | None) -> Iterator[EpochRecord]:
         """The commits that take part in the stream, newest first, each read when it is asked for.

@@ -99,10 +99,10 @@ class PaneChain:
         if isinstance(document, PaneCommit) and standing["files"] != document.to_json()["files"]:
             raise self.other_history(document.epoch)
 
-    def other_history(self, epoch: int) -> StateError:
+    def other_history(self, epoch: int, how: str = " otherwise than the epoch log has it") -> StateError:
         """The pane log has published an epoch that the epoch log does not know, or knows otherwise."""
         return StateError(
-            f"the pane log {self._store.url} has published epoch {epoch} otherwise than the epoch log has it",
+            f"the pane log {self._store.url} has published epoch {epoch}{how}",
             why="one of the two is from another time, such as an older backup, and together they would be wrong",
             todo="restore the state and its pane log from one backup, or start anew at another state URL",
             code=DAMAGED,

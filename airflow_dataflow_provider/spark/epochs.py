@@ -55,6 +55,7 @@ class Epochs:
         self._next = 0 if last is None else last.epoch + 1
         self._before = Continuation(run.pipeline, run.identity.partitions)
         opened = run.log.open_plan()
+        run.log.refuse_lost_end(last, opened)
         self._resumed = None if opened is None else opened.epoch
         self._signals = signals.listened_to(run.pipeline)
         self._housekeeping = Housekeeping(run.store, run.log, run.ownership.token, run.retention)

@@ -86,10 +86,24 @@ class PaneWriter:
             sink = self._pipeline.pane_log
             self._state.put_if_absent(POINTER, {"url": sink.path if is_under_state(sink) else self.url})
         published = self._chain.read(until)
-        # The newest epoch may have published, and not have been committed yet.
-        if published.newest is not None and published.newest > (0 if last is None else last.epoch + 1):
-            raise self._chain.other_history(published.newest)
+        if published.newest is not None:
+            self._refuse_unknown(published.newest, following=0 if last is None else last.epoch + 1)
         self.until, self._uncompacted = published.newest, len(published.commits)
+
+    def _refuse_unknown(self, newest: int, following: int) -> None:
+        """Refuse a log that has published what the epoch log does not know: it would be published twice.
+
+        The epoch after the last commit may have published, and not have been committed yet. It has a result then.
+        """
+        if newest > following:
+            what = "commit"
+        elif newest == following and EpochLog(self._state).prepared(following) is None:
+            what = "result"
+        else:
+            return
+        raise self._chain.other_history(
+            newest, f", and the epoch log {self._state.url} has no {what} of epoch {following}"
+        )
 
     def _new_header(self, stages: Stages) -> Json:
         grouping = self._pipeline.grouping

@@ -14,7 +14,7 @@ from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.requests import require_pipeline
 from airflow_dataflow_provider.progress.set_aside import EXPIRED_FOLDER, NAMED, REJECTED_FOLDER, kept_from
 from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.progress.written_file import WrittenFile
+from airflow_dataflow_provider.progress.written_file import WrittenFile, damaged
 from airflow_dataflow_provider.tables.one_table import one_table
 
 if TYPE_CHECKING:
@@ -78,7 +78,12 @@ class SideOutputs:
         frames = [pl.DataFrame(schema={**told, "_epoch": pl.Int64()})]
         for record in self._log.records(max(since, kept_from(self._store, folder))):
             prepared = self._log.prepared(record.epoch)
-            for document in prepared.details.get(NAMED[folder], ()) if prepared is not None else ():
+            if prepared is None:
+                where = self._store.url
+                raise damaged(
+                    f"the result of epoch {record.epoch}, which names files of {folder}/, is gone from {where}"
+                )
+            for document in prepared.details.get(NAMED[folder], ()):
                 try:
                     rows = read_parquet(self._store, folder, WrittenFile.from_json(document))
                 except StateError:
