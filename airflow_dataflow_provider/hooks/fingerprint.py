@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 _PROGRAM = """
 import sys
 from airflow_dataflow_provider.cli.pipelines import load_pipeline
-sys.stdout.write("\\nfingerprint=" + load_pipeline(sys.argv[1]).fingerprint())
+from airflow_dataflow_provider.model.errors import DataflowError
+try:
+    sys.stdout.write("\\nfingerprint=" + load_pipeline(sys.argv[1]).fingerprint())
+except DataflowError as error:
+    sys.exit(error.what)
 """
 _SECONDS = 120
 

@@ -57,7 +57,7 @@ class Job:
         clock = Clock(now, curve)
         epoch = 0 if last is None else last.epoch + 1
         token = self.ownership.token
-        self.log.plan(EpochPlan(epoch, "data", None, token, "run", self.mode, clock, now))
+        self.log.plan(EpochPlan(epoch, "data", token, "run", self.mode, clock, now))
         self.log.commit(
             EpochRecord(
                 epoch=epoch,

@@ -19,6 +19,8 @@ from tests.simulate.faults import AT_A_READ, AT_A_WRITE, AT_ANY_CALL, Faults, Si
 from tests.simulate.script import Fault
 
 HOUR: Micros = 3_600_000_000
+LATEST_WRITE: Micros = 90_000_000
+"""How long after its writer has heard that it failed a write may still arrive."""
 MOST_CALLS = 60_000
 """Of a world. One that makes more hangs."""
 
@@ -269,7 +271,7 @@ class Scheduler:
             case "answer lost":
                 effect()
             case "write late":
-                at = self.now + self.chance.choice((20_000, 1_000_000, 90_000_000))
+                at = self.now + self.chance.choice((20_000, 1_000_000, LATEST_WRITE))
                 self._late.append((at, self.calls, lambda: _if_possible(effect)))
         raise SimulatedFailure(f"simulated: {what} has failed ({kind})")
 

@@ -20,7 +20,7 @@ from tests.simulate.filesystem import PROTOCOL, SOURCE, STATE
 from tests.simulate.oracle import Oracle, Wrong
 from tests.simulate.pipelines import read_pipeline
 from tests.simulate.rows import as_file, moment
-from tests.simulate.scheduler import Process, Scheduler
+from tests.simulate.scheduler import LATEST_WRITE, Process, Scheduler
 from tests.simulate.script import (
     Ask,
     Backup,
@@ -316,7 +316,7 @@ class World:
             return
         for driver in self.living():
             self.scheduler.kill(driver.process)
-        self._go(self.scheduler.now + 1)
+        self._go(self.scheduler.now + LATEST_WRITE)  # who restores a backup waits until no write is on its way
         root = f"{self.root}/{part}" if part else self.root
         disk = self.scheduler.state
         disk.remove(root, recursive=True)
