@@ -84,7 +84,9 @@ def adding(name: str, column: str, dtype: pl.DataType, *, retracting: bool = Fal
     """The sum of a column's values, kept in that type."""
     wide = pl.Int128() if dtype == pl.Int64 else dtype
     value = signed(pl.col(column).cast(wide), retracting=retracting)
-    return Term(Field(f"{name}.sum", dtype, 0, "sum"), value.cast(dtype).fill_null(0), value.sum().cast(dtype))
+    # One value needs no more room than its type has, unless its sign is turned.
+    single = value.cast(dtype) if retracting else pl.col(column).cast(dtype)
+    return Term(Field(f"{name}.sum", dtype, 0, "sum"), single.fill_null(0), value.sum().cast(dtype))
 
 
 def count(name: str, column: str | None, *, retracting: bool) -> Aggregate:
