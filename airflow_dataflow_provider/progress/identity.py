@@ -19,6 +19,8 @@ FORMAT_VERSION: Final = 2
 _FIRST_RELEASED: Final = 2
 
 _PATH: Final = "pipeline.json"
+_PINNED: Final = "definition.json"
+_SCHEMA: Final = "schema"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def load(store: Store) -> PipelineIdentity | None:
         StateError: ``STATE_FORMAT``, if a newer release wrote it; ``STATE_UNREADABLE``.
     """
     document = load_document(store, _PATH, dict)
-    return None if document is None else _parsed(store, document)
+    return None if document is None else _parsed(store, {**document, **_pinned(store)})
 
 
 def ensure(
@@ -103,15 +105,14 @@ def ensure(
     partitions: int,
     now: Micros,
     signals: frozenset[str] | None = None,
-    owned: bool = False,
 ) -> PipelineIdentity:
     """Make the state of a pipeline, or make sure that this one is its own and that the definition fits.
 
     What is not in ``shape`` may change freely, and the number of partitions that the state was made with stays. Before
-    the first epoch is planned nothing stands on either, and a caller who has ``owned`` the pipeline replaces them.
+    the definition is pinned (:func:`pin`) nothing stands on either.
 
     Returns:
-        The identity that stands.
+        The identity that stands; as long as nothing is pinned, with the definition of the caller.
 
     Raises:
         StateError: ``STATE_OTHER_PIPELINE``, ``STATE_DEFINITION_CHANGED``, ``STATE_FORMAT``, ``STATE_UNREADABLE``, or
@@ -130,19 +131,58 @@ def ensure(
             todo="give each pipeline a state URL of its own",
             code="STATE_OTHER_PIPELINE",
         )
+    if not (_pinned(store) or has_epochs(store)):
+        return replace(ours, state_id=standing.state_id, created_at=standing.created_at)
+    _refuse_changes(store, standing, shape)
+    return standing
+
+
+def pin(store: Store, ours: PipelineIdentity, schema: bytes) -> tuple[PipelineIdentity, bytes]:
+    """Fix the definition and the types of the columns that are read: right before the first epoch is planned.
+
+    A run that fails before that leaves nothing that a later one with another definition would have to fit. The document
+    is created once and never replaced or removed, so a driver that was paused cannot take it from one that went on.
+
+    Args:
+        store: the pipeline's state.
+        ours: what this driver runs.
+        schema: the types, as an Arrow file without rows.
+
+    Returns:
+        The identity and the types that stand.
+
+    Raises:
+        StateError: ``STATE_DEFINITION_CHANGED`` where another driver has pinned another definition.
+    """
+    document = {name: value for name, value in ours.to_json().items() if name in _OF_THE_DEFINITION}
+    standing = store.put_if_absent(_PINNED, {**document, _SCHEMA: schema.hex()})
+    _refuse_changes(store, replace(ours, shape=standing["shape"]), ours.shape)
+    return _parsed(store, {**ours.to_json(), **standing}), bytes.fromhex(standing[_SCHEMA])
+
+
+def pinned_schema(store: Store) -> bytes | None:
+    """The types of the columns that are read, as :func:`pin` was given them; None before that."""
+    pinned = _pinned(store)
+    return bytes.fromhex(pinned[_SCHEMA]) if pinned else None
+
+
+_OF_THE_DEFINITION: Final = ("fingerprint", "partitions", "signals", "shape", "definition")
+"""What :func:`pin` fixes of an identity."""
+
+
+def _pinned(store: Store) -> Json:
+    return load_document(store, _PINNED, dict) or {}
+
+
+def _refuse_changes(store: Store, standing: PipelineIdentity, shape: Mapping[str, str]) -> None:
     changes = _changes(standing.shape, shape)
-    if (changes or standing.partitions != partitions) and not has_epochs(store):
-        if owned:
-            standing = replace(ours, state_id=standing.state_id, created_at=standing.created_at)
-            store.write_json(_PATH, standing.to_json())
-    elif changes:
+    if changes:
         raise StateError(
-            f"the definition of {name!r} no longer fits its state at {store.url}: " + "; ".join(changes),
+            f"the definition of {standing.name!r} no longer fits its state at {store.url}: " + "; ".join(changes),
             why="what is stored for open windows means something else under the new definition",
             todo="run the new definition on a new state URL and backfill the past, or restore the old definition",
             code="STATE_DEFINITION_CHANGED",
         )
-    return standing
 
 
 def _parsed(store: Store, document: Json) -> PipelineIdentity:

@@ -11,6 +11,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.pipeline import RESERVED_COLUMNS
+from airflow_dataflow_provider.progress.documents import load_document
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.pane_chain import PaneChain, reach
 from airflow_dataflow_provider.progress.pane_commits import (
@@ -63,6 +64,16 @@ class PaneWriter:
         """The epoch of the newest commit, None before the first: what an epoch's record is to name."""
         self._uncompacted = 0
 
+    def check(self) -> None:
+        """Make sure that the log, if there is one, is this state's; changes nothing.
+
+        Raises:
+            StateError: ``STATE_PANES_OWNED``, ``STATE_FORMAT``.
+        """
+        header = load_document(self._store, HEADER, dict)
+        if header is not None:
+            self._refuse_another_states(check_format(self._store, header))
+
     def open(self, stages: Stages) -> None:
         """Make the log, or make sure that it is this state's, and whole.
 
@@ -74,14 +85,7 @@ class PaneWriter:
         if until is not None and not self._store.exists(HEADER):
             raise damaged(f"the pane log {self.url} is gone, and epochs up to {until} have published there")
         self._header = check_format(self._store, self._store.put_if_absent(HEADER, self._new_header(stages)))
-        if self._header["state_id"] != self._state_id:
-            raise StateError(
-                f"the pane log {self.url} belongs to pipeline {self._header['pipeline']!r} with state "
-                f"{self._header['state']}",
-                why="epochs of two states in one log could not be told apart, and rows would double",
-                todo="give this pipeline a PaneLog path of its own",
-                code="STATE_PANES_OWNED",
-            )
+        self._refuse_another_states(self._header)
         if self.url != self._state.url:
             sink = self._pipeline.pane_log
             self._state.put_if_absent(POINTER, {"url": sink.path if is_under_state(sink) else self.url})
@@ -89,6 +93,15 @@ class PaneWriter:
         if published.newest is not None:
             self._refuse_unknown(published.newest, following=0 if last is None else last.epoch + 1)
         self.until, self._uncompacted = published.newest, len(published.commits)
+
+    def _refuse_another_states(self, header: Json) -> None:
+        if header["state_id"] != self._state_id:
+            raise StateError(
+                f"the pane log {self.url} belongs to pipeline {header['pipeline']!r} with state {header['state']}",
+                why="epochs of two states in one log could not be told apart, and rows would double",
+                todo="give this pipeline a PaneLog path of its own",
+                code="STATE_PANES_OWNED",
+            )
 
     def _refuse_unknown(self, newest: int, following: int) -> None:
         """Refuse a log that has published what the epoch log does not know: it would be published twice.

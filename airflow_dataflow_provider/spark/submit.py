@@ -9,7 +9,7 @@ import threading
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.batch import BatchPolicies
@@ -29,7 +29,6 @@ from airflow_dataflow_provider.progress.signals import listened_to
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 from airflow_dataflow_provider.spark.driver_side import ROWS, ROWS_CONF
-from airflow_dataflow_provider.spark.first_run import SCHEMA, forget_failed_start, has_schema
 from airflow_dataflow_provider.spark.frames import schema_bytes, schema_from_bytes
 from airflow_dataflow_provider.spark.listing import SourceListing
 from airflow_dataflow_provider.spark.reading import Schema, check_columns, column_types, columns_of_elements
@@ -46,6 +45,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _PARTITIONS_ON_A_CLUSTER = 8
 _LOCAL_MASTER = re.compile(r"local(?:\[(\d+|\*)(?:,\d+)?\])?")
+SCHEMA = "schema.arrow"
+"""Under a state URL: the types of the columns that are read, as they were pinned, for any Arrow tool."""
 PARTITIONS_CONF = "dataflow.state.partitions"
 """Among ``--conf``: the number of state partitions of a new state."""
 
@@ -113,8 +114,7 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
         Stages.of(pipeline, schema)
     partitions = _partitions(submission.conf, submission.master)
     rows, retention = _driver_rows(submission.conf), Retention.from_conf(submission.conf)
-    ensure = partial(
-        identity.ensure,
+    standing = identity.ensure(
         store,
         name=pipeline.name,
         fingerprint=pipeline.fingerprint(),
@@ -124,14 +124,11 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
         now=now(),
         signals=listened_to(pipeline),
     )
-    ensure()
     ownership = Ownership.claim(
         store, mode=mode.value, run_id=submission.run_id, now=now(), take_over=submission.take_over
     )
     try:
         with Heart(ownership, clock=now) as heart:
-            standing = ensure(owned=True)
-            forget_failed_start(store, standing.state_id)
             _run_owned(
                 submission,
                 mode,
@@ -175,10 +172,15 @@ def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stoppin
     from airflow_dataflow_provider.spark.runner import Runner  # noqa: PLC0415
 
     panes = PaneWriter(store, standing.state_id, pipeline)
-    if not needs_spark(pipeline):
-        panes.open(Stages.of(pipeline, schema))
+    panes.check()
     workers = submission.workers or _spark_workers(submission, mode, ownership)
     stages = workers.stages(pipeline, schema)
+    heart.check()
+    standing, types = identity.pin(store, standing, schema_bytes(schema))
+    if types != schema_bytes(schema):
+        stages = workers.stages(pipeline, schema_from_bytes(types))
+    if not store.exists(SCHEMA):
+        store.write(SCHEMA, types)
     panes.open(stages)
     run_ = Run(
         workers, pipeline, store, standing, ownership, log, panes, stages, mode.value, submission.run_id,
@@ -299,8 +301,9 @@ def _schema(pipeline: Pipeline, store: Store, *, needed: bool) -> Schema | None:
             todo="check the path, and that the files' names match it",
             code="SOURCE_EMPTY",
         )
-    if has_schema(store):
-        stored = schema_from_bytes(store.read(SCHEMA))
+    pinned = identity.pinned_schema(store)
+    if pinned is not None:
+        stored = schema_from_bytes(pinned)
         wanted = pipeline.input_columns(tuple(stored))
         if {*wanted} <= stored.keys():
             return {name: stored[name] for name in wanted}
@@ -335,8 +338,6 @@ def _await_schema(
         if stopping.wait(0.5):
             return None
         schema = _schema(pipeline, store, needed=False)
-    if not store.exists(SCHEMA):
-        store.write(SCHEMA, schema_bytes(schema))
     return schema
 
 

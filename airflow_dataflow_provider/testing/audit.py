@@ -13,6 +13,7 @@ from airflow_dataflow_provider.model.elements import Element, Pane
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.sources import Files
+from airflow_dataflow_provider.progress.identity import pinned_schema
 from airflow_dataflow_provider.progress.log import EpochLog
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
@@ -60,10 +61,10 @@ def panes_of_reference(state: str, pipeline: Pipeline) -> list[Pane]:
 
 def _stored_schema(store: Store) -> Schema:
     """The types that the state keeps its columns in; of a test's state, which has none, there are none."""
-    from airflow_dataflow_provider.spark.first_run import SCHEMA
     from airflow_dataflow_provider.spark.frames import schema_from_bytes
 
-    return schema_from_bytes(store.read(SCHEMA)) if store.exists(SCHEMA) else {}
+    pinned = pinned_schema(store)
+    return {} if pinned is None else schema_from_bytes(pinned)
 
 
 def _elements(pipeline: Pipeline, schema: Schema, files: list[str], now: Micros) -> list[Element]:

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from airflow_dataflow_provider.cli.pipelines import load_pipeline
+from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.time import iso
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
@@ -21,6 +22,8 @@ from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 from airflow_dataflow_provider.spark import session
 from airflow_dataflow_provider.spark.frames import schema_from_bytes
+from airflow_dataflow_provider.spark.submit import Submission, run
+from airflow_dataflow_provider.spark.workers import ThisProcess
 from tests.cli.conftest import Run, Said
 from tests.progress.samples import NOON, claim, make_identity, plan, record
 
@@ -274,11 +277,16 @@ def test_a_first_run_that_failed_pins_nothing(command: Run, module: Module, clic
     write_clicks(clicks, amount=[1.5])
     assert started_spark(command("run", f"{file}:second", *BATCH, "--state", state))
     store = Store.open(state)
+    assert identity.pinned_schema(store) is None
+    assert sorted(store.list("")) == ["owners", "pipeline.json"]
+    run(Submission(load_pipeline(f"{file}:second"), RuntimeMode.BATCH, state, workers=ThisProcess()))
     standing = identity.load(store)
     assert standing is not None
     assert standing.shape == load_pipeline(f"{file}:second").shape()
     assert schema_from_bytes(store.read("schema.arrow"))["amount"] == pl.Float64()
     assert store.read_json("panes/pane_log.json")["key"] == ["text"]
+    said = command("run", f"{file}:first", *BATCH, "--state", state)
+    assert (said.status, said.code) == (3, "STATE_DEFINITION_CHANGED")
 
 
 @pytest.mark.parametrize("mode", ["batch", "micro-batch", "streaming"])
@@ -330,7 +338,7 @@ def test_the_pane_log_of_another_state_is_left_alone(
 ) -> None:
     sink = f"write(PaneLog({str(tmp_path / 'log')!r}))"
     file = module(f"p = {defined(clicks, then=f'{AGGREGATE}.{sink}')}")
-    assert started_spark(command("run", f"{file}:p", *BATCH, "--state", state))
+    run(Submission(load_pipeline(f"{file}:p"), RuntimeMode.BATCH, state, workers=ThisProcess()))
     said = command("run", f"{file}:p", *BATCH, "--state", f"{state}-2")
     assert (said.status, said.code) == (3, "STATE_PANES_OWNED")
     assert state in said.err

@@ -18,8 +18,8 @@ def test_the_first_run_makes_the_state_and_the_next_finds_it(store: Store) -> No
     assert made == make_identity(store) == identity.load(store)
 
 
-def test_the_number_of_partitions_is_fixed_when_the_state_is_made(store: Store) -> None:
-    make_identity(store, partitions=4)
+def test_the_number_of_partitions_is_fixed_when_the_definition_is_pinned(store: Store) -> None:
+    identity.pin(store, make_identity(store, partitions=4), b"")
     assert make_identity(store, partitions=16).partitions == 4
 
 
@@ -46,21 +46,25 @@ def test_a_definition_that_does_not_fit_is_refused_with_every_changed_part(store
     assert "backfill" in error.value.todo
 
 
-def test_before_the_first_epoch_nothing_stands_on_the_definition_and_its_owner_replaces_it(store: Store) -> None:
+def test_before_it_is_pinned_nothing_stands_on_the_definition_and_then_it_stays(store: Store) -> None:
     first = make_identity(store)
     changed = {"shape": {"key": "carrier"}, "fingerprint": "f2", "partitions": 8}
-    assert make_identity(store, **changed) == first, "whoever does not own the pipeline leaves it"
-    replaced = make_identity(store, **changed, owned=True)
-    assert (replaced.fingerprint, replaced.partitions, replaced.state_id) == ("f2", 8, first.state_id)
-    assert identity.load(store) == replaced
-    EpochLog(store).plan(plan(0))
-    with pytest.raises(StateError) as error:
-        make_identity(store, owned=True)
-    assert error.value.code == "STATE_DEFINITION_CHANGED"
+    second = make_identity(store, **changed)
+    assert (second.fingerprint, second.partitions, second.state_id) == ("f2", 8, first.state_id)
+    assert identity.pinned_schema(store) is None
+    assert identity.pin(store, second, b"types") == (second, b"types")
+    assert identity.load(store) == second == make_identity(store, **changed)
+    assert identity.pin(store, second, b"other types") == (second, b"types")
+    assert identity.pinned_schema(store) == b"types"
+    for again in (lambda: make_identity(store), lambda: identity.pin(store, first, b"types")):
+        with pytest.raises(StateError) as error:
+            again()
+        assert error.value.code == "STATE_DEFINITION_CHANGED"
+    assert identity.load(store) == second
 
 
 def test_what_the_state_does_not_depend_on_may_change(store: Store) -> None:
-    made = make_identity(store)
+    made, _ = identity.pin(store, make_identity(store), b"")
     assert (
         make_identity(store, fingerprint="f2", definition="Pipeline(... )", shape=dict(reversed(SHAPE.items()))) == made
     )
