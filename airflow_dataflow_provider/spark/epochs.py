@@ -361,13 +361,15 @@ class Epochs:
     ) -> tuple[list[list[Reduced]], list[StageState]]:  # fmt: skip
         """The epoch's work on Spark; none where there is nothing to do at all."""
         run = self._run
-        several = len(run.pipeline.groupings) > 1 and self._before.open_windows > 0
+        several = len(run.pipeline.groupings) > 1  # what the first is told moves what the next one is told
         if files is None and not several and not self._before.is_due(plan.clock, horizon):
             return [], [replace(self._before.states[0], expired_until=horizon), *self._before.states[1:]]
         job = EpochJob(
             run.stages, run.identity.partitions, run.store.url, run.panes.url, plan.epoch, plan.clock, horizon,
             self._before.combining_pays, plan.interval, in_driver=self._fits_driver(plan, files),
         )  # fmt: skip
+        if files is None and not self._before.open_windows:
+            return job.in_process((), self._before.states)  # nothing is open: no task has anything to do
         return run.workers.run(job, files, self._before.states, f"{run.pipeline.name}: epoch {plan.epoch}, {plan.kind}")
 
     def _fits_driver(self, plan: EpochPlan, files: Input | None) -> bool:

@@ -206,5 +206,35 @@ A_FILE_CHANGES_AFTER_IT_WAS_READ = Script(
 )
 """Its rows are not read twice."""
 
+SLEEPS_BEFORE_ITS_FIRST_EPOCH = Script(
+    SIMPLER,
+    (
+        Offer("0.parquet", SOME),
+        Start("one", "streaming", faults=(("definition.json", "pause"),)),
+        Pass(300.0),
+        Start("two", "streaming", host="west"),
+        Pass(60.0),
+        Ask("drain"),
+        Pass(7_200.0),
+    ),
+)
+"""A driver wakes that had begun nothing yet: what another one has begun and published since stays."""
+
+NOTHING_OPEN_WHILE_THE_WATERMARK_RISES = Script(
+    "Pipeline('generated', Files('source/*.parquet', event_time='happened', watermark=DelayWatermark(idle_after='1m')))"
+    ".group_by_key_and_window(key=('key', 'site'), window=SessionWindows('1us'), trigger=Repeat(AtCount(1)), "
+    "refinement=ACCUMULATING_AND_RETRACTING, accept=(Risk.MAY_LOSE_DATA, Risk.MAY_NEVER_FIRE))"
+    ".combine(aggregate_0=Min('whole')).group_by_key_and_window(key='key', window=FixedWindows('20s'), "
+    "trigger=Repeat(AtCount(1)), refinement=ACCUMULATING_AND_RETRACTING, "
+    "accept=(Risk.MAY_LOSE_DATA, Risk.MAY_NEVER_FIRE)).combine(aggregate_0=Count())",
+    (
+        Offer("0.parquet", ((0.0, None, 1, 1, 0.0),)),
+        Start("stream", "streaming"),
+        Pass(120.0),
+        Offer("1.parquet", ((170.0, "a", 1, 0, 0.25),)),
+    ),
+)
+"""The second grouping is told of the watermark also where the first one has no window open."""
+
 SCRIPTS: dict[str, Script] = {name: value for name, value in dict(vars()).items() if isinstance(value, Script)}
 """All of them, by name."""
