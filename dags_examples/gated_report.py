@@ -41,6 +41,11 @@ with DAG(
     tags=["dataflow"],
 ):
     complete = WatermarkSensor(
-        task_id="complete", state=STATE, percentile=97, target="{{ data_interval_end }}", poke_interval=1
+        task_id="complete",
+        state=STATE,
+        percentile=97,
+        target="{{ data_interval_end }}",
+        poke_interval=1,
+        deferrable=True,  # it waits in the triggerer, and holds no worker
     )
     complete >> report(STATE, "{{ data_interval_start }}", "{{ data_interval_end }}")
