@@ -69,7 +69,7 @@ def left_out_after(
     old = () if before is None else before.files
     expected = {split.path: split for split in (*old, *planned)}
     left = tuple(split for path, split in expected.items() if path not in done)
-    whole = max(of, 0 if before is None else before.of, counted_bytes(expected.values()))
+    whole = max(of, counted_bytes(expected.values()))
     return LeftOut(left, whole if planned or before is None else before.of) if left else None
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_dataflow_provider.model.errors import StateError
-from airflow_dataflow_provider.progress.left_out import LeftOut
+from airflow_dataflow_provider.progress.left_out import LeftOut, left_out_after
 from airflow_dataflow_provider.progress.split import Split
 
 
@@ -28,3 +28,12 @@ def test_what_is_left_out_is_told_in_files_in_bytes_and_as_a_share(
 def test_what_is_no_part_of_an_input_is_refused(files: tuple[Split, ...], of: int) -> None:
     with pytest.raises(StateError):
         LeftOut(files, of)
+
+
+def test_with_new_files_the_share_that_is_read_is_that_of_the_new_input() -> None:
+    before = LeftOut((Split("old", 50),), of=1000)
+    new = (Split("a", 75), Split("b", 75))
+    left_out = left_out_after(before, (*before.files, *new), {"a", "b"}, of=200)
+    assert left_out == LeftOut(before.files, of=200)
+    assert left_out_after(before, (), (), of=0) == before
+    assert left_out_after(before, before.files, {"old"}, of=1000) is None
