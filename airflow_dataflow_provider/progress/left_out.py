@@ -55,22 +55,33 @@ class LeftOut:
         return cls(tuple(Split(*split) for split in document["files"]), document["of_bytes"])
 
 
-def left_out_after(
-    before: LeftOut | None, planned: Sequence[Split], done: Collection[str], *, of: int
-) -> LeftOut | None:
+def left_out_after(before: LeftOut | None, planned: Sequence[Split], done: Collection[str]) -> LeftOut | None:
     """What is left out after an epoch: what was, and what it had planned, less what is done with.
 
     Args:
         before: what was left out before it.
         planned: the splits of its plan; of a file that was left out before, the version that counts from now on.
         done: the paths of what it has read, and of what is to be forgotten.
-        of: the bytes of the whole input of the epoch; 0 where it had none.
     """
+    left = tuple(split for path, split in _expected(before, planned).items() if path not in done)
+    return LeftOut(left, input_bytes(before, planned)) if left else None
+
+
+def input_bytes(before: LeftOut | None, planned: Sequence[Split]) -> int:
+    """The bytes of an epoch's whole input: what was left out before it, and what it has planned.
+
+    Where it plans nothing new, it is the input of the epoch that left something out: a run that is repeated goes on
+    where the first one stood.
+    """
+    expected = counted_bytes(_expected(before, planned).values())
+    known = set[str]() if before is None else {split.path for split in before.files}
+    is_repeated = before is not None and {split.path for split in planned} <= known
+    return max(before.of, expected) if before is not None and is_repeated else expected
+
+
+def _expected(before: LeftOut | None, planned: Sequence[Split]) -> dict[str, Split]:
     old = () if before is None else before.files
-    expected = {split.path: split for split in (*old, *planned)}
-    left = tuple(split for path, split in expected.items() if path not in done)
-    whole = max(of, counted_bytes(expected.values()))
-    return LeftOut(left, whole if planned or before is None else before.of) if left else None
+    return {split.path: split for split in (*old, *planned)}
 
 
 def counted_bytes(splits: Iterable[Split]) -> int:

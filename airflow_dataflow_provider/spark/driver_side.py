@@ -3,21 +3,28 @@
 With few keys a reduce task works for some milliseconds, and Spark takes several times as long to start it. Whether an
 epoch is small shows before it runs, by the windows that are open and by what the epoch before has sent; and once more
 while it runs: map tasks that have more to send than expected say so, and send nothing. Then the epoch runs on the
-workers after all. An input of a megabyte or less is read here, too, unless there are steps to be taken on it. What the
+workers after all. Before the first epoch, and for an interval, the keys of the first rows say what is to be expected.
+An input of a megabyte or less is read here, too, unless there are steps to be taken on it. What the
 user has written never runs here, nor does anything but adding up plain numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from airflow_dataflow_provider.model.par_do import SparkColumns
+from airflow_dataflow_provider.model.sources import Files
+from airflow_dataflow_provider.spark.opening import local_path
 from airflow_dataflow_provider.spark.reduce_side import ANSWER, Reduced, ReduceSide
 
 if TYPE_CHECKING:
     from pyspark import RDD
 
+    from airflow_dataflow_provider.model.pipeline import Pipeline
+    from airflow_dataflow_provider.progress.split import Split
     from airflow_dataflow_provider.spark.map_side import Shuffled
     from airflow_dataflow_provider.spark.stages import Stages
 
@@ -28,6 +35,10 @@ MOST_BYTES = 2 * 2**20
 """What one map task may send to the driver."""
 MOST_INPUT = 2**20
 """Bytes of input that the driver reads by itself."""
+_LOOKED_AT = 20_000
+"""Rows of an input that say whether it has few keys."""
+_FEW = 0.1
+"""The share of different keys among them up to which they are few."""
 _MOST_TASKS = 16
 _TOO_MUCH = -1
 """The partition to which a map task sends that it has more."""
@@ -43,6 +54,23 @@ def is_plain(stages: Stages) -> bool:
     return all(
         kernel.folds is not None and not (kernel.takes_elements or kernel.has_own_trigger) for kernel in kernels
     )  # fmt: skip
+
+
+def has_few_keys(pipeline: Pipeline, splits: Sequence[Split]) -> bool:
+    """Whether the first rows of the input have few different keys: a guess, where no epoch has sent anything yet.
+
+    Only a local Parquet file is looked at, which takes a millisecond.
+    """
+    source, grouping = pipeline.source, pipeline.groupings[0]
+    path = local_path(splits[0].path) if splits else None
+    if path is None or grouping.par_dos or not isinstance(source, Files) or source.format != "parquet":
+        return False
+    first = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(grouping.key).head(_LOOKED_AT)
+    try:
+        keys = first.collect()
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return False  # the map task that reads it says what is wrong
+    return keys.n_unique() <= len(keys) * _FEW
 
 
 def if_little(sent: Iterable[Shuffled], most: int) -> Iterator[Shuffled]:

@@ -23,7 +23,7 @@ from airflow_dataflow_provider.progress.pane_commits import REACH
 from airflow_dataflow_provider.progress.records import EpochKind, EpochPlan, EpochRecord, Prepared, RowCounts
 from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.spark.continuation import KEPT, Continuation
-from airflow_dataflow_provider.spark.driver_side import is_plain
+from airflow_dataflow_provider.spark.driver_side import has_few_keys, is_plain
 from airflow_dataflow_provider.spark.frames import from_blob
 from airflow_dataflow_provider.spark.job import EpochJob, StageState
 from airflow_dataflow_provider.spark.map_side import Report
@@ -91,7 +91,7 @@ class Epochs:
     def _input(self, splits: tuple[Split, ...]) -> Input:
         percentile = self._run.policies.percentile
         if percentile is None or self._run.policies.waits_for_everything:
-            return Everything(splits, self._before.left_out)
+            return Everything(splits)
         return Share.over(splits, self._before.left_out, percentile)
 
     @property
@@ -333,9 +333,8 @@ class Epochs:
         refuse_too_many(run.pipeline.source, report, run.store)
         delays = self._before.delays_with(report.observation)
         left_out = left_out_after(
-            self._before.left_out, plan.splits or (), {*report.files, *plan.details.get(_FORGOTTEN, ())},
-            of=0 if files_in is None else files_in.of,
-        )  # fmt: skip
+            self._before.left_out, plan.splits or (), {*report.files, *plan.details.get(_FORGOTTEN, ())}
+        )
         few.sort(key=lambda pair: pair[0])
         return {
             **{name: value for name, value in report.to_json().items() if name != "observation"},
@@ -374,9 +373,13 @@ class Epochs:
 
     def _fits_driver(self, plan: EpochPlan, files: Input | None) -> bool:
         """Whether the driver is to reduce; not an epoch that is done again: what ended it may have been too much."""
-        if plan.interval is not None or plan.epoch == self._resumed or isinstance(files, Share):
+        run, before = self._run, self._before
+        if plan.epoch == self._resumed or isinstance(files, Share) or not is_plain(run.stages):
             return False
-        return self._before.fits(self._run.driver_rows, elements=files is not None) and is_plain(self._run.stages)
+        if files is not None and (plan.interval is not None or before.sent is None):
+            open_windows = 0 if plan.interval is not None else before.open_windows
+            return open_windows <= run.driver_rows > 0 and has_few_keys(run.pipeline, files.splits)
+        return before.fits(run.driver_rows, elements=files is not None)
 
     def _raised(self, now: Micros) -> list[Request]:
         """What people have asked of the next epoch: signals for its clock, and files to be forgotten."""

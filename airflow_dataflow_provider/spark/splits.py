@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from airflow_dataflow_provider.progress.left_out import LeftOut, counted_bytes
+from airflow_dataflow_provider.progress.left_out import counted_bytes
 from airflow_dataflow_provider.progress.split import Split
 
 if TYPE_CHECKING:
@@ -68,10 +68,6 @@ class Input(Protocol):
     def splits(self) -> tuple[Split, ...]:
         """What is to be read."""
 
-    @property
-    def of(self) -> int:
-        """The bytes of the whole input that the splits are part of."""
-
     def at_least(self) -> tuple[Split, ...]:
         """The splits that are read where none is slower than another."""
 
@@ -85,20 +81,9 @@ class Everything:
 
     Args:
         splits: what is to be read.
-        before: what an earlier epoch has left out.
     """
 
     splits: tuple[Split, ...]
-    before: LeftOut | None = None
-
-    @property
-    def of(self) -> int:
-        """The bytes of what is to be read, and of what is still away."""
-        if self.before is None:
-            return counted_bytes(self.splits)
-        planned = {split.path for split in self.splits}
-        away = [split for split in self.before.files if split.path not in planned]
-        return max(self.before.of, counted_bytes((*self.splits, *away)))
 
     def at_least(self) -> tuple[Split, ...]:
         """All of them."""

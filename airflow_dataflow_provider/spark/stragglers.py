@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Self
 
-from airflow_dataflow_provider.progress.left_out import LeftOut, counted_bytes
+from airflow_dataflow_provider.progress.left_out import LeftOut, counted_bytes, input_bytes
 from airflow_dataflow_provider.progress.split import Split
 from airflow_dataflow_provider.spark.splits import MapStep, Reading
 
@@ -53,23 +53,17 @@ class Share:
 
     @classmethod
     def over(cls, splits: tuple[Split, ...], before: LeftOut | None, percentile: float) -> Self:
-        """The share of a batch's input.
-
-        That is what was left out before, and what is new. Where there is nothing new, it is the input of the batch
-        that left it out: a run that is repeated goes on where the first one stood.
+        """The share of a batch's input (:func:`~airflow_dataflow_provider.progress.left_out.input_bytes`).
 
         Args:
             splits: what is there and is not read.
             before: what an earlier batch has left out.
             percentile: how much of the input is waited for.
         """
-        there, known = {split.path for split in splits}, set[str]()
-        away = 0
-        if before is not None:
-            known = {split.path for split in before.files}
-            away = counted_bytes(split for split in before.files if split.path not in there)
-        input_of = before.of if before is not None and there <= known else counted_bytes(splits) + away
-        return cls(splits, input_of, percentile, away)
+        there = {split.path for split in splits}
+        old = () if before is None else before.files
+        away = counted_bytes(split for split in old if split.path not in there)
+        return cls(splits, input_bytes(before, splits), percentile, away)
 
     @property
     def enough(self) -> int:

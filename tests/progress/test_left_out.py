@@ -33,7 +33,7 @@ def test_what_is_no_part_of_an_input_is_refused(files: tuple[Split, ...], of: in
 def test_with_new_files_the_share_that_is_read_is_that_of_the_new_input() -> None:
     before = LeftOut((Split("old", 50),), of=1000)
     new = (Split("a", 75), Split("b", 75))
-    left_out = left_out_after(before, (*before.files, *new), {"a", "b"}, of=200)
+    left_out = left_out_after(before, (*before.files, *new), {"a", "b"})
     assert left_out == LeftOut(before.files, of=200)
-    assert left_out_after(before, (), (), of=0) == before
-    assert left_out_after(before, before.files, {"old"}, of=1000) is None
+    assert left_out_after(before, (), ()) == before
+    assert left_out_after(before, before.files, {"old"}) is None

@@ -28,9 +28,10 @@ from airflow_dataflow_provider.model.par_do import ParDo, Row
 from airflow_dataflow_provider.model.triggers import Trigger
 from airflow_dataflow_provider.model.windows import WindowStrategy
 from airflow_dataflow_provider.progress.log import EpochLog
+from airflow_dataflow_provider.progress.split import Split
 from airflow_dataflow_provider.progress.store import Store
 from airflow_dataflow_provider.spark import driver_side
-from airflow_dataflow_provider.spark.driver_side import ROWS_CONF, if_little, is_plain
+from airflow_dataflow_provider.spark.driver_side import ROWS_CONF, has_few_keys, if_little, is_plain
 from airflow_dataflow_provider.spark.stages import Stages
 from airflow_dataflow_provider.spark.submit import Submission, run
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
@@ -56,8 +57,14 @@ def where(state: Path) -> list[bool]:
     return found
 
 
-def go(what: Pipeline, state: Path, mode: RuntimeMode = RuntimeMode.MICRO_BATCH, **conf: str) -> None:
-    run(Submission(what, mode, str(state), conf={"dataflow.state.partitions": "3", **conf}))
+def go(
+    what: Pipeline,
+    state: Path,
+    mode: RuntimeMode = RuntimeMode.MICRO_BATCH,
+    interval: tuple[int, int] | None = None,
+    **conf: str,
+) -> None:
+    run(Submission(what, mode, str(state), conf={"dataflow.state.partitions": "3", **conf}, interval=interval))
 
 
 @pytest.mark.spark
@@ -66,17 +73,57 @@ def test_epochs_go_from_workers_to_the_driver_and_back_on_one_state(tmp_path: Pa
     source, state, frame = tmp_path / "source", tmp_path / "state", events(4_000)
     what = pipeline(source, lateness="1h", max_files_per_epoch=1)
     write_files(source, frame[:2_000], files=2)
-    go(what, state)
-    assert where(state)[:2] == [False, True], "before the first epoch nobody knows how much it sends"
+    go(what, state, **{ROWS_CONF: "0"})
+    on_workers = where(state)
+    assert on_workers == [False] * len(on_workers) != []
     write_files(source, frame[2_000:3_000], files=1, first=2)
+    go(what, state)
+    in_driver = where(state)[len(on_workers) :]
+    assert in_driver == [True] * len(in_driver) != []
+    write_files(source, frame[3_000:3_500], files=1, first=3)
     go(what, state, **{ROWS_CONF: "0"})
     moved = where(state)
     assert not moved[-1]
-    write_files(source, frame[3_000:], files=1, first=3)
+    write_files(source, frame[3_500:], files=1, first=4)
     go(what, state, RuntimeMode.BATCH)
     assert where(state)[len(moved) :] == [True, True]
     assert as_truth(PaneLogReader(str(state)).current()).equals(truth(frame))
     assert_panes(panes_of(PaneLogReader(str(state)).panes(), what.grouping), panes_of_reference(str(state), what))
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(("keys", "few"), [(20, True), (1_000, False)])
+@pytest.mark.parametrize("interval", [None, (0, 2_000_000_000_000_000)])
+def test_the_keys_of_the_first_rows_say_where_a_first_batch_is_reduced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: int, few: bool, interval: tuple[int, int] | None
+) -> None:
+    source, state, frame = tmp_path / "source", tmp_path / "state", events(2_000, keys=keys)
+    write_files(source, frame, files=2)
+    monkeypatch.setattr(driver_side, "MOST_INPUT", 0)
+    go(pipeline(source), state, RuntimeMode.BATCH, interval=interval)
+    assert where(state)[0] is few
+    assert as_truth(PaneLogReader(str(state)).current()).equals(truth(frame))
+
+
+def test_only_a_local_parquet_file_is_looked_at_for_its_keys(tmp_path: Path) -> None:
+    events(2_000).write_parquet(tmp_path / "few.parquet")
+    events(2_000, keys=2_000).write_parquet(tmp_path / "many.parquet")
+    (tmp_path / "damaged.parquet").write_bytes(b"PAR1")
+    events(2_000).write_csv(tmp_path / "few.csv")
+
+    def looks_little(name: str, *steps: ParDo) -> bool:
+        files = Files(f"{tmp_path}/*.{name.rpartition('.')[2]}", event_time="happened", arrival_time="arrived")
+        what = grouped(MINUTES, ON_TIME, Count(), *steps, source=files)
+        return has_few_keys(what, [Split(f"{tmp_path}/{name}", 1)])
+
+    assert looks_little("few.parquet")
+    assert not looks_little("many.parquet")
+    for name in ("few.csv", "damaged.parquet", "missing.parquet"):
+        assert not looks_little(name)
+    assert not looks_little("few.parquet", DOUBLED)
+    assert not has_few_keys(grouped(MINUTES, ON_TIME, Count()), [Split("s3://somewhere/few.parquet", 1)])
+    assert not has_few_keys(grouped(MINUTES, ON_TIME, Count()), [])
 
 
 @pytest.mark.spark
@@ -106,8 +153,13 @@ def twice(row: Row) -> list[Row]:
     return [row, row]
 
 
-def grouped(window: WindowStrategy, trigger: Trigger, combiner: Combiner, *steps: ParDo) -> Pipeline:
-    what = Pipeline("plain", Files("x/*.parquet", event_time="happened", arrival_time="arrived"))
+FILES = Files("x/*.parquet", event_time="happened", arrival_time="arrived")
+
+
+def grouped(
+    window: WindowStrategy, trigger: Trigger, combiner: Combiner, *steps: ParDo, source: Files = FILES
+) -> Pipeline:
+    what = Pipeline("plain", source)
     for step in steps:
         what = what.par_do(step)
     return what.group_by_key_and_window(key="key", window=window, trigger=trigger).combine(answer=combiner)
