@@ -31,7 +31,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one Spark session of the run: two threads, small, in UTC, leaving nothing in the working folder."""
     from pyspark.sql import SparkSession
 
-    from airflow_dataflow_provider.spark.java import ensure_java
+    from airflow_dataflow_provider.spark.running.java import ensure_java
 
     folder: Path = tmp_path_factory.mktemp("spark")
     before = dict(os.environ)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from airflow_dataflow_provider.model.errors import DataflowError, EngineError, InterruptedRunError, SubmissionError
-from airflow_dataflow_provider.progress.error_file import leave
+from airflow_dataflow_provider.progress.ownership.error_file import leave
 
 
 def tell(error: BaseException, *, as_json: bool, error_file: str | None) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow_dataflow_provider.model.errors import SubmissionError
-from airflow_dataflow_provider.progress.skew import read_skew
+from airflow_dataflow_provider.progress.status.skew import read_skew
 
 
 def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse has no public name for it

@@ -19,8 +19,8 @@ from airflow_dataflow_provider.model.time import iso, to_micros
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from airflow_dataflow_provider.progress.left_out import LeftOut
-    from airflow_dataflow_provider.progress.records import EpochRecord
+    from airflow_dataflow_provider.progress.log.left_out import LeftOut
+    from airflow_dataflow_provider.progress.log.records import EpochRecord
 
 
 def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse has no public name for it
@@ -82,7 +82,7 @@ def call(options: argparse.Namespace) -> int:
     conf = dict(_setting(text) for text in options.conf)
     pipeline = load_pipeline(options.pipeline)
 
-    from airflow_dataflow_provider.spark.submit import Submission, run  # noqa: PLC0415 - heavy
+    from airflow_dataflow_provider.spark.running.submit import Submission, run  # noqa: PLC0415 - heavy
 
     stopping = threading.Event()
 

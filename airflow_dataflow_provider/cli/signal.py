@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from airflow_dataflow_provider.progress.requests import request_signal
-from airflow_dataflow_provider.progress.signals import listened_to
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.requests.requests import request_signal
+from airflow_dataflow_provider.progress.requests.signals import listened_to
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 
 

@@ -16,7 +16,7 @@ from airflow_dataflow_provider.cli.durations import coarse
 from airflow_dataflow_provider.cli.time_axis import Tick, ticks
 from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.model.watermarks import DEFAULT_PERCENTILES, percentile_text
-from airflow_dataflow_provider.progress.skew import Skew
+from airflow_dataflow_provider.progress.status.skew import Skew
 
 WIDTH, HEIGHT = 900, 600
 _LEFT, _RIGHT, _TOP, _BOTTOM = 88.0, 864.0, 140.0, 524.0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_dataflow_provider.cli.durations import coarse
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, iso
 from airflow_dataflow_provider.model.watermarks import percentile_text
-from airflow_dataflow_provider.progress.status import Status, read_status
+from airflow_dataflow_provider.progress.status.status import Status, read_status
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from airflow_dataflow_provider.progress.requests import request_stop
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.requests.requests import request_stop
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 
 

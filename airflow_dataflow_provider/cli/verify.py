@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 from airflow_dataflow_provider.model.errors import StateError
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.progress.verification import Finding, Verification, rebuild, verify
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.progress.upkeep.verification import Finding, Verification, rebuild, verify
 
 
 def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse has no public name for it

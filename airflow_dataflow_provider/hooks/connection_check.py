@@ -7,7 +7,7 @@ import uuid
 from pathlib import Path
 
 from airflow_dataflow_provider.model.errors import SubmissionError
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.store.store import Store
 
 _PROGRAM = "import airflow_dataflow_provider"
 _SECONDS = 60

@@ -22,11 +22,11 @@ from airflow_dataflow_provider.hooks.fingerprint import fingerprint
 from airflow_dataflow_provider.hooks.reference import PipelineReference
 from airflow_dataflow_provider.hooks.submission import Submission, driver_environment
 from airflow_dataflow_provider.model.errors import SubmissionError
-from airflow_dataflow_provider.progress import launches
-from airflow_dataflow_provider.progress.owner import OwnerInfo, fence_silent
-from airflow_dataflow_provider.progress.requests import request_signal, request_stop
-from airflow_dataflow_provider.progress.status import Status, find_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.ownership import launches
+from airflow_dataflow_provider.progress.ownership.owner import OwnerInfo, fence_silent
+from airflow_dataflow_provider.progress.requests.requests import request_signal, request_stop
+from airflow_dataflow_provider.progress.status.status import Status, find_status
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.hooks import guardian
-from airflow_dataflow_provider.progress import error_file
+from airflow_dataflow_provider.progress.ownership import error_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -196,7 +196,7 @@ def driver_environment(
 
 
 def _with_java(environment: dict[str, str]) -> dict[str, str]:
-    from airflow_dataflow_provider.spark.java import ensure_java
+    from airflow_dataflow_provider.spark.running.java import ensure_java
 
     try:
         return ensure_java(environment)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from airflow_dataflow_provider.hooks.dataflow import DataflowHook
     from airflow_dataflow_provider.hooks.driver import DriverRun
-    from airflow_dataflow_provider.progress.status import Status
+    from airflow_dataflow_provider.progress.status.status import Status
 
 
 class DataflowOperator(BaseOperator):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_dataflow_provider.hooks.driver import DriverRun
-    from airflow_dataflow_provider.progress.answer import Answer
-    from airflow_dataflow_provider.progress.status import Status
+    from airflow_dataflow_provider.progress.status.answer import Answer
+    from airflow_dataflow_provider.progress.status.status import Status
 
 
 class FiniteRunOperator(DataflowOperator):
@@ -125,7 +125,7 @@ class FiniteRunOperator(DataflowOperator):
             raise _AnotherStartsError(turn)
 
     def _turn(self, run_id: RunId) -> Answer:
-        from airflow_dataflow_provider.progress.turn import ask_turn
+        from airflow_dataflow_provider.progress.status.turn import ask_turn
 
         # Asked before the status: an announcement is withdrawn after the claim.
         starting = self.hook.starting(self.state_url)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_dataflow_provider.hooks.dataflow import DataflowHook
-    from airflow_dataflow_provider.progress.status import Status
+    from airflow_dataflow_provider.progress.status.status import Status
 
 
 class DataflowStopOperator(BaseOperator):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_dataflow_provider.hooks.driver import DriverRun
-    from airflow_dataflow_provider.progress.status import Status
+    from airflow_dataflow_provider.progress.status.status import Status
 
 
 class DataflowStreamOperator(DataflowOperator):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from airflow_dataflow_provider.model.time import MIN_TIME, iso
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.progress.status import Status
+    from airflow_dataflow_provider.progress.status.status import Status
 
 
 def published(before: Status | None, after: Status) -> str:

@@ -15,18 +15,18 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from airflow_dataflow_provider.model.errors import StateError
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.pane_chain import PaneChain, Published, reach
-from airflow_dataflow_provider.progress.pane_commits import HEADER, pane_log_of, read_header
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.progress.written_file import DAMAGED, damaged
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain, Published, reach
+from airflow_dataflow_provider.progress.panes.pane_commits import HEADER, pane_log_of, read_header
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.progress.store.written_file import DAMAGED, damaged
 
 if TYPE_CHECKING:
     import polars as pl
 
     from airflow_dataflow_provider.model.combiners import Combiner
-    from airflow_dataflow_provider.progress.records import Interval
-    from airflow_dataflow_provider.spark.pane_files import PaneFiles
+    from airflow_dataflow_provider.progress.log.records import Interval
+    from airflow_dataflow_provider.spark.sinks.pane_files import PaneFiles
 
 T = TypeVar("T")
 
@@ -128,7 +128,7 @@ class PaneLogReader:
 
     def _read(self, read: Callable[[PaneFiles, Published], T]) -> T:
         """Read what is published. Where files have been merged away meanwhile, read again."""
-        from airflow_dataflow_provider.spark.pane_files import PaneFiles
+        from airflow_dataflow_provider.spark.sinks.pane_files import PaneFiles
 
         files = PaneFiles(self._store, self._header)
         until = self._reach()

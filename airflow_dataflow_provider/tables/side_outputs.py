@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.errors import StateError
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.requests import require_pipeline
-from airflow_dataflow_provider.progress.set_aside import EXPIRED_FOLDER, NAMED, REJECTED_FOLDER, kept_from
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.progress.written_file import WrittenFile, damaged
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.requests.requests import require_pipeline
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.progress.store.written_file import WrittenFile, damaged
+from airflow_dataflow_provider.progress.upkeep.set_aside import EXPIRED_FOLDER, NAMED, REJECTED_FOLDER, kept_from
 from airflow_dataflow_provider.tables.one_table import one_table
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class SideOutputs:
     def _read(self, folder: str, since: int, told: dict[str, pl.DataType]) -> pl.DataFrame:
         import polars as pl
 
-        from airflow_dataflow_provider.spark.frames import read_parquet
+        from airflow_dataflow_provider.spark.values.frames import read_parquet
 
         frames = [pl.DataFrame(schema={**told, "_epoch": pl.Int64()})]
         for record in self._log.records(max(since, kept_from(self._store, folder))):

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.elements import Element, Pane
 from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.par_do import ARRIVAL_TIME, EVENT_TIME
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.sources import Files
-from airflow_dataflow_provider.progress.identity import pinned_schema
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.ownership.identity import pinned_schema
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
 from airflow_dataflow_provider.testing.expressions import evaluator
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from airflow_dataflow_provider.model.time import Micros
-    from airflow_dataflow_provider.progress.records import EpochRecord
-    from airflow_dataflow_provider.spark.reading import Schema
+    from airflow_dataflow_provider.progress.log.records import EpochRecord
+    from airflow_dataflow_provider.spark.sources.reading import Schema
 
 
 def epochs_of(state: str, pipeline: Pipeline) -> Iterator[tuple[EpochRecord, Epoch]]:
@@ -61,14 +62,14 @@ def panes_of_reference(state: str, pipeline: Pipeline) -> list[Pane]:
 
 def _stored_schema(store: Store) -> Schema:
     """The types that the state keeps its columns in; of a test's state, which has none, there are none."""
-    from airflow_dataflow_provider.spark.frames import schema_from_bytes
+    from airflow_dataflow_provider.spark.values.frames import schema_from_bytes
 
     pinned = pinned_schema(store)
     return {} if pinned is None else schema_from_bytes(pinned)
 
 
 def _elements(pipeline: Pipeline, schema: Schema, files: list[str], now: Micros) -> list[Element]:
-    from airflow_dataflow_provider.spark import reading
+    from airflow_dataflow_provider.spark.sources import reading
 
     source = pipeline.source
     if not isinstance(source, Files):
@@ -80,7 +81,7 @@ def _elements(pipeline: Pipeline, schema: Schema, files: list[str], now: Micros)
             wanted = pipeline.input_columns(reading.columns_of_elements(found))
             schema = reading.check_columns(source, wanted, found, file)
         for row in reading.read(source, schema, file, now).rows.iter_rows(named=True):
-            event_time, arrival_time = row.pop(reading.EVENT), row.pop(reading.ARRIVAL)
+            event_time, arrival_time = row.pop(EVENT_TIME), row.pop(ARRIVAL_TIME)
             elements.append(Element(row, event_time, arrival_time))
     # An engine takes them in the order of their arrival, whatever files they came in.
     return sorted(elements, key=attrgetter("arrival_time"))

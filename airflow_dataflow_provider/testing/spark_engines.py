@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import SparkSession
 
-    from airflow_dataflow_provider.progress.records import EpochRecord
-    from airflow_dataflow_provider.spark.run import Run
-    from airflow_dataflow_provider.spark.runner import Runner
+    from airflow_dataflow_provider.progress.log.records import EpochRecord
+    from airflow_dataflow_provider.spark.running.run import Run
+    from airflow_dataflow_provider.spark.running.runner import Runner
 
 _PATIENCE = 120.0
 """Seconds after which a stream that does not take its script on is given up."""
@@ -50,7 +50,7 @@ _LOCAL = {
 
 def local_spark() -> SparkSession:
     """A session on the Spark that runs in this process, or on a new one with two threads that nobody else can reach."""
-    from airflow_dataflow_provider.spark.session import spark_session
+    from airflow_dataflow_provider.spark.running.session import spark_session
 
     return spark_session("test-stream", master="local[2]", conf=_LOCAL)
 
@@ -160,14 +160,14 @@ class _Stage:
 
     def runner(self, stopping: threading.Event | None = None) -> Runner:
         """A run from where the state stands."""
-        from airflow_dataflow_provider.spark.runner import Runner
+        from airflow_dataflow_provider.spark.running.runner import Runner
 
         assert self.run is not None  # noqa: S101 - set where the stage is made
         return Runner(self.run, self.run.ownership.check, stopping or threading.Event(), tick_seconds=0.05)
 
     def raise_signals(self, epoch: Epoch) -> None:
         """Raise the signals of an epoch, as somebody outside would."""
-        from airflow_dataflow_provider.progress.requests import request_signal
+        from airflow_dataflow_provider.progress.requests.requests import request_signal
 
         assert self.run is not None  # noqa: S101 - set where the stage is made
         for name in sorted(epoch.clock.signals):
@@ -205,18 +205,18 @@ def _micros(moment: dt.datetime | None, otherwise: Micros) -> Micros:
 
 @contextmanager
 def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_Stage]:
-    from airflow_dataflow_provider.progress import identity
-    from airflow_dataflow_provider.progress.log import EpochLog
-    from airflow_dataflow_provider.progress.owner import Ownership
-    from airflow_dataflow_provider.progress.signals import listened_to
-    from airflow_dataflow_provider.progress.store import Store
+    from airflow_dataflow_provider.progress.log.log import EpochLog
+    from airflow_dataflow_provider.progress.ownership import identity
+    from airflow_dataflow_provider.progress.ownership.owner import Ownership
+    from airflow_dataflow_provider.progress.requests.signals import listened_to
+    from airflow_dataflow_provider.progress.store.store import Store
     from airflow_dataflow_provider.progress.wall import wall_clock
-    from airflow_dataflow_provider.spark.driver_side import ROWS
-    from airflow_dataflow_provider.spark.pane_writer import PaneWriter
-    from airflow_dataflow_provider.spark.reading import check_columns
-    from airflow_dataflow_provider.spark.run import Run
-    from airflow_dataflow_provider.spark.user_code import carry
-    from airflow_dataflow_provider.spark.workers import SparkWorkers
+    from airflow_dataflow_provider.spark.reduce_side.driver_side import ROWS
+    from airflow_dataflow_provider.spark.running.run import Run
+    from airflow_dataflow_provider.spark.running.workers import SparkWorkers
+    from airflow_dataflow_provider.spark.sinks.pane_writer import PaneWriter
+    from airflow_dataflow_provider.spark.sources.reading import check_columns
+    from airflow_dataflow_provider.spark.tasks.user_code import carry
 
     with tempfile.TemporaryDirectory(prefix="test-stream-") as name:
         folder = Path(name)

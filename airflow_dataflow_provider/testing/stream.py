@@ -13,8 +13,8 @@ from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, check_element_time, to_datetime
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve, percentile_text
 from airflow_dataflow_provider.model.watermarks import percentile as checked_percentile
-from airflow_dataflow_provider.progress.requests import refuse_unheard
-from airflow_dataflow_provider.progress.signals import listened_to
+from airflow_dataflow_provider.progress.requests.requests import refuse_unheard
+from airflow_dataflow_provider.progress.requests.signals import listened_to
 from airflow_dataflow_provider.reference.interpreter import Epoch, Outcome
 from airflow_dataflow_provider.testing.clock import check_forward
 from airflow_dataflow_provider.testing.engines import engine_named

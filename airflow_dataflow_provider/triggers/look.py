@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.progress.status import Status
+    from airflow_dataflow_provider.progress.status.status import Status
 
 _Looks = dict[str, tuple[float, "asyncio.Task[Status | None]"]]
 _looks: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Looks]] = WeakKeyDictionary()
@@ -34,7 +34,7 @@ async def look(state: str, *, max_age: float) -> Status | None:
 
 def _read(state: str) -> Status | None:
     # fsspec and the file system behind it: not while a DAG is parsed.
-    from airflow_dataflow_provider.progress.status import find_status
+    from airflow_dataflow_provider.progress.status.status import find_status
 
     return find_status(state)
 

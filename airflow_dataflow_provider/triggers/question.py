@@ -11,8 +11,8 @@ from airflow_dataflow_provider.model.watermarks import percentile as check_perce
 if TYPE_CHECKING:
     import datetime as dt
 
-    from airflow_dataflow_provider.progress.answer import Answer
-    from airflow_dataflow_provider.progress.status import Status
+    from airflow_dataflow_provider.progress.status.answer import Answer
+    from airflow_dataflow_provider.progress.status.status import Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,13 @@ class WatermarkQuestion:
             StateError: the state is there, and cannot be read.
         """
         # fsspec and the file system behind it: not while a DAG is parsed.
-        from airflow_dataflow_provider.progress.status import find_status
+        from airflow_dataflow_provider.progress.status.status import find_status
 
         return self.answered_by(find_status(self.state))
 
     def answered_by(self, status: Status | None) -> tuple[Answer, dict[str, Any]]:
         """The answer that a pipeline's status gives (None if it has no state yet), and what is known with it."""
-        from airflow_dataflow_provider.progress.answer import ask_watermark
+        from airflow_dataflow_provider.progress.status.answer import ask_watermark
         from airflow_dataflow_provider.progress.wall import wall_clock
 
         answer = ask_watermark(

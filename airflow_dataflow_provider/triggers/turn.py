@@ -39,8 +39,8 @@ class TurnTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Yield one event."""
-        from airflow_dataflow_provider.progress.launches import starting_on
-        from airflow_dataflow_provider.progress.turn import ask_turn
+        from airflow_dataflow_provider.progress.ownership.launches import starting_on
+        from airflow_dataflow_provider.progress.status.turn import ask_turn
         from airflow_dataflow_provider.progress.wall import wall_clock
 
         said = ""

@@ -14,8 +14,8 @@ import polars as pl
 from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.time import MIN_TIME, to_micros
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.reference.interpreter import Epoch, interpret
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.testing.audit import panes_of_reference

@@ -15,8 +15,8 @@ import polars as pl
 from rich.table import Table
 
 from airflow_dataflow_provider.model.time import iso, to_micros
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 
 _COLOURS = {"EARLY": "yellow", "ON_TIME": "green", "LATE": "red"}

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from airflow_dataflow_provider.hooks.driver import DriverRun
 from airflow_dataflow_provider.model.errors import DataflowError, StateError
-from airflow_dataflow_provider.progress.status import Status, read_status
+from airflow_dataflow_provider.progress.status.status import Status, read_status
 from dags_examples.demo.airflow_api import AirflowApi, TaskState
 from dags_examples.demo.airflow_server import AirflowServer
 from dags_examples.demo.demo_error import DemoError

@@ -7,7 +7,7 @@ from typing import Any
 
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, iso, to_datetime
 from airflow_dataflow_provider.model.watermarks import percentile_text
-from airflow_dataflow_provider.progress.status import Status
+from airflow_dataflow_provider.progress.status.status import Status
 from dags_examples.data import FLIGHTS as ALL_FLIGHTS
 from dags_examples.demo.demo_error import DemoError
 from dags_examples.demo.screen import Screen

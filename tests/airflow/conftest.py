@@ -135,7 +135,7 @@ def end_all(run_folder: Path) -> None:
 def state_of(url: str) -> str | None:
     """How the pipeline of this state stands; None before there is one."""
     from airflow_dataflow_provider.model.errors import StateError
-    from airflow_dataflow_provider.progress.status import read_status
+    from airflow_dataflow_provider.progress.status.status import read_status
 
     try:
         return read_status(url).state

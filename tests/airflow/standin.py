@@ -24,12 +24,12 @@ from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.errors import DataError, DataflowError, InterruptedRunError
 from airflow_dataflow_provider.model.time import to_micros
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
-from airflow_dataflow_provider.progress import error_file, identity
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.owner import Heart, Ownership
-from airflow_dataflow_provider.progress.records import EpochPlan, EpochRecord, RowCounts
-from airflow_dataflow_provider.progress.requests import pending
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord, RowCounts
+from airflow_dataflow_provider.progress.ownership import error_file, identity
+from airflow_dataflow_provider.progress.ownership.owner import Heart, Ownership
+from airflow_dataflow_provider.progress.requests.requests import pending
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 
 FOLDER = Path(sys.argv[1])

@@ -19,7 +19,7 @@ from airflow_dataflow_provider.operators.batch import DataflowBatchOperator
 from airflow_dataflow_provider.operators.finite import FiniteRunOperator
 from airflow_dataflow_provider.operators.micro_batch import DataflowMicroBatchOperator
 from airflow_dataflow_provider.operators.run_id import RunId
-from airflow_dataflow_provider.progress.status import read_status
+from airflow_dataflow_provider.progress.status.status import read_status
 from tests.airflow.conftest import Standin, state_of, until
 from tests.airflow.test_driver_run import lives
 

@@ -13,7 +13,7 @@ import pytest
 
 from airflow_dataflow_provider.operators.batch import DataflowBatchOperator
 from airflow_dataflow_provider.operators.micro_batch import DataflowMicroBatchOperator
-from airflow_dataflow_provider.progress.status import read_status
+from airflow_dataflow_provider.progress.status.status import read_status
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.airflow.conftest import state_of, until
 from tests.cluster.standalone import standalone_cluster

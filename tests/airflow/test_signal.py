@@ -10,8 +10,8 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.operators.signal import DataflowSignalOperator
-from airflow_dataflow_provider.progress.requests import pending
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.requests.requests import pending
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.progress.samples import make_identity
 
 CONTEXT: Any = {}

@@ -13,9 +13,9 @@ from airflow_dataflow_provider.operators.micro_batch import DataflowMicroBatchOp
 from airflow_dataflow_provider.operators.run_id import RunId
 from airflow_dataflow_provider.operators.stop import DataflowStopOperator
 from airflow_dataflow_provider.operators.stream import DataflowStreamOperator
-from airflow_dataflow_provider.progress.requests import pending
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.requests.requests import pending
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 from tests.airflow.conftest import Standin, state_of, until
 from tests.airflow.test_driver_run import lives

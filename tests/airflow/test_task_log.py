@@ -9,10 +9,10 @@ import pytest
 
 from airflow_dataflow_provider.operators.line_levels import LineLevels
 from airflow_dataflow_provider.operators.summary import published
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.records import RowCounts
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.records import RowCounts
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.progress.samples import NOON, SECOND, interval_record, make_identity, record
 
 OUTPUT = """\

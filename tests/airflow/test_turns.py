@@ -13,8 +13,8 @@ from airflow.sdk.exceptions import AirflowException, TaskDeferred
 from airflow_dataflow_provider.hooks.driver import DriverRun
 from airflow_dataflow_provider.operators.batch import DataflowBatchOperator
 from airflow_dataflow_provider.operators.run_id import RunId
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 from airflow_dataflow_provider.triggers.turn import TurnTrigger
 from tests.airflow.conftest import Standin, state_of, until

@@ -19,12 +19,12 @@ from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.time import to_micros
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
-from airflow_dataflow_provider.progress import identity
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.owner import Ownership
-from airflow_dataflow_provider.progress.records import EpochPlan, EpochRecord, RowCounts
-from airflow_dataflow_provider.progress.status import find_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord, RowCounts
+from airflow_dataflow_provider.progress.ownership import identity
+from airflow_dataflow_provider.progress.ownership.owner import Ownership
+from airflow_dataflow_provider.progress.status.status import find_status
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 from airflow_dataflow_provider.sensors.watermark import WatermarkSensor
 from airflow_dataflow_provider.triggers import look

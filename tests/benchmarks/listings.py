@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airflow_dataflow_provider.model.sources import Files
-from airflow_dataflow_provider.spark.listing import SourceListing
-from airflow_dataflow_provider.spark.read_splits import ReadSplits
+from airflow_dataflow_provider.spark.sources.listing import SourceListing
+from airflow_dataflow_provider.spark.sources.read_splits import ReadSplits
 
 SOURCES = ((100_000, 1), (1_000_000, 1_000))
 """Files, and the folders that they lie in."""

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.records import EpochPlan, EpochRecord, Prepared
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.spark.read_splits import KEPT as READ_SPLITS
-from airflow_dataflow_provider.spark.submit import Submission, run
-from airflow_dataflow_provider.spark.workers import ThisProcess
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord, Prepared
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.running.workers import ThisProcess
+from airflow_dataflow_provider.spark.sources.read_splits import KEPT as READ_SPLITS
 from tests.progress.long_logs import make_log
 from tests.spark.events import events, pipeline, write_files
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.sources import Files
-from airflow_dataflow_provider.progress.records import EpochRecord
+from airflow_dataflow_provider.progress.log.records import EpochRecord
 from tests.benchmarks.check import compare, write_truth
 from tests.benchmarks.engines.ours import Ours, drive, open_windows, state_of
 from tests.benchmarks.generate import Events, append

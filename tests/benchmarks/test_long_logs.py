@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from airflow_dataflow_provider.progress.local_store import LocalStore
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store.local_store import LocalStore
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.benchmarks.long_logs import make_state, measure_long_logs, start_driver
 
 YOUNG, OLD = 40, 3_000

@@ -9,7 +9,7 @@ import pytest
 from tests.benchmarks.profiling import Function, _shares
 
 FOLD: Function = ("/lib/airflow_dataflow_provider/spark/kernel.py", 10, "fold")
-READ: Function = ("/lib/airflow_dataflow_provider/spark/reading.py", 20, "read")
+READ: Function = ("/lib/airflow_dataflow_provider/spark/sources/reading.py", 20, "read")
 AGG: Function = ("/lib/polars/frame.py", 30, "agg")
 SORT: Function = ("/lib/polars/frame.py", 40, "sort")
 SERVE: Function = ("/lib/pyspark/worker.py", 50, "main")
@@ -29,6 +29,6 @@ def test_a_function_is_charged_with_the_libraries_below_it_and_not_with_the_othe
     }
     fold, read, others = _shares(functions, 10)
     assert (fold.what, fold.seconds, fold.share, fold.mostly) == ("spark/kernel.py:10 fold", 5, 0.5, "agg 3.00 s")
-    assert (read.what, read.seconds, read.mostly) == ("spark/reading.py:20 read", 4, "sort 1.00 s")
+    assert (read.what, read.seconds, read.mostly) == ("spark/sources/reading.py:20 read", 4, "sort 1.00 s")
     assert others.seconds == 1
     assert sum(share.share for share in (fold, read, others)) == pytest.approx(1)

@@ -18,8 +18,8 @@ from airflow_dataflow_provider.cli.explanation import explain as explained
 from airflow_dataflow_provider.model import errors
 from airflow_dataflow_provider.model.errors import DataflowError
 from airflow_dataflow_provider.model.risk import Risk
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.cli.explained import departures
 from tests.progress.samples import make_identity
 

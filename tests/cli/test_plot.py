@@ -11,9 +11,9 @@ from airflow_dataflow_provider.cli.skew_picture import draw
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.skew import Skew, SkewPoint, read_skew
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.status.skew import Skew, SkewPoint, read_skew
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.cli.conftest import Run
 from tests.progress.samples import NOON, SECOND, interval_record, make_identity, record
 

@@ -15,15 +15,15 @@ from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.time import iso
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
-from airflow_dataflow_provider.progress import identity
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.ownership import identity
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
-from airflow_dataflow_provider.spark import session
-from airflow_dataflow_provider.spark.frames import schema_from_bytes
-from airflow_dataflow_provider.spark.submit import Submission, run
-from airflow_dataflow_provider.spark.workers import ThisProcess
+from airflow_dataflow_provider.spark.running import session
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.running.workers import ThisProcess
+from airflow_dataflow_provider.spark.values.frames import schema_from_bytes
 from tests.cli.conftest import Run, Said
 from tests.progress.samples import NOON, claim, make_identity, plan, record
 

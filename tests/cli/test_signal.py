@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_dataflow_provider.progress.requests import pending
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.requests.requests import pending
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.cli.conftest import Run
 from tests.progress.samples import make_identity
 

@@ -9,13 +9,13 @@ import pytest
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
-from airflow_dataflow_provider.progress.left_out import LeftOut
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.requests import request_signal
-from airflow_dataflow_provider.progress.signals import FOLDER
-from airflow_dataflow_provider.progress.split import Split
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.left_out import LeftOut
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.progress.requests.requests import request_signal
+from airflow_dataflow_provider.progress.requests.signals import FOLDER
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 from tests.cli.conftest import Run
 from tests.progress.samples import NOON, SECOND, claim, interval_record, make_identity, record

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_dataflow_provider.progress.requests import pending
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.requests.requests import pending
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.cli.conftest import Run
 from tests.progress.samples import claim, make_identity
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from airflow_dataflow_provider.spark.java import ensure_java
+from airflow_dataflow_provider.spark.running.java import ensure_java
 
 START_SECONDS = 120
 """How long a loaded machine may take before a start, or the loss of a worker, counts as failed."""

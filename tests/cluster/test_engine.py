@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.cluster.standalone import StandaloneCluster, standalone_cluster
 from tests.spark.events import as_truth, events, truth, write_files

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from airflow_dataflow_provider.spark.java import ensure_java
+from airflow_dataflow_provider.spark.running.java import ensure_java
 from tests.cluster.standalone import StandaloneCluster, standalone_cluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]

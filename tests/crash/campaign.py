@@ -20,8 +20,8 @@ from pathlib import Path
 
 import polars as pl
 
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.testing.audit import panes_of_reference
 from airflow_dataflow_provider.testing.frames import panes_of

@@ -13,11 +13,11 @@ import pytest
 from airflow_dataflow_provider import Pipeline, RuntimeMode, StateError
 from airflow_dataflow_provider.cli.pipelines import load_pipeline
 from airflow_dataflow_provider.model.time import from_iso
-from airflow_dataflow_provider.progress.requests import request_stop
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.requests.requests import request_stop
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
-from airflow_dataflow_provider.spark.submit import Submission, run
+from airflow_dataflow_provider.spark.running.submit import Submission, run
 from dags_examples.demo.checks import Mismatch, equals_reference, interval_equals_reference, table_equals_duckdb
 from dags_examples.replay import Replay
 

@@ -72,6 +72,15 @@ LAYERS = {
     "__main__": Layer(ours=names("model progress"), ours_inside=names("cli")),
 }
 
+ROOMS = {
+    "progress": ("wall", "store", "log", "panes", "ownership", "requests", "upkeep", "status"),
+    "spark": (
+        "values", "tasks", "watermark", "aggregates", "kernel", "sources", "par_do", "stages", "map_side",
+        "reduce_side", "sinks", "running",
+    ),
+}  # fmt: skip
+"""The folders of a layer, from the ground up: each imports itself and those before it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Import:
@@ -134,6 +143,22 @@ def layer_of(path: Path) -> str:
     return path.relative_to(ROOT / PACKAGE).parts[0].removesuffix(".py")
 
 
+def imports_upwards(layer: str, room: str, source: str) -> list[str]:
+    """The rooms of the same layer that this source imports and that stand above its own."""
+    rooms = ROOMS[layer]
+    found = []
+    for imported in imports_of(source):
+        first, *rest = imported.module.split(".")
+        if (first, *rest[:1]) != (PACKAGE, layer):
+            continue
+        target = rest[1] if len(rest) > 1 else ""
+        if target not in rooms:
+            found.append(f"line {imported.line}: {target} is no room of {layer}: name the module")
+        elif rooms.index(target) > rooms.index(room):
+            found.append(f"line {imported.line}: {room} may not import {target}, which stands above it")
+    return found
+
+
 MODULES = sorted((ROOT / PACKAGE).rglob("*.py"))
 
 
@@ -144,7 +169,42 @@ def test_no_module_imports_against_the_arrows(path: Path) -> None:
     assert violations(layer, path.read_text()) == []
 
 
-@pytest.mark.parametrize("layer", ["", ".model", ".reference", ".progress", ".spark.java"])
+@pytest.mark.parametrize("layer", ROOMS)
+def test_no_room_imports_one_above_it(layer: str) -> None:
+    found = {}
+    for path in (ROOT / PACKAGE / layer).rglob("*.py"):
+        room = path.relative_to(ROOT / PACKAGE / layer).parts[0].removesuffix(".py")
+        if room != "__init__":
+            assert room in ROOMS[layer], f"{room} is a new room: say in ROOMS where it stands"
+            found[str(path)] = imports_upwards(layer, room, path.read_text())
+    assert {path: upwards for path, upwards in found.items() if upwards} == {}
+
+
+@pytest.mark.parametrize("layer", ROOMS)
+def test_the_documents_list_the_rooms_from_the_top_down(layer: str) -> None:
+    listing = (ROOT / "docs/architecture.md").read_text().partition(f"\n{layer}/\n")[2].partition("```")[0]
+    rooms = [line.split()[0].strip("/").removesuffix(".py") for line in listing.splitlines() if line.strip()]
+    assert rooms == [*reversed(ROOMS[layer])]
+
+
+@pytest.mark.parametrize(
+    ("room", "source"),
+    [
+        ("sources", f"from {PACKAGE}.spark.map_side.map_task import Report"),
+        ("kernel", f"def f():\n    import {PACKAGE}.spark.running.job"),
+        ("map_side", f"if TYPE_CHECKING:\n    from {PACKAGE}.spark.running import job"),
+        ("running", f"from {PACKAGE}.spark import job"),
+    ],
+)
+def test_an_import_upwards_is_found(room: str, source: str) -> None:
+    assert len(imports_upwards("spark", room, source)) == 1
+
+
+def test_an_import_downwards_is_left_alone() -> None:
+    assert imports_upwards("spark", "running", f"from {PACKAGE}.spark.kernel.kernel import Kernel") == []
+
+
+@pytest.mark.parametrize("layer", ["", ".model", ".reference", ".progress", ".spark.running.java"])
 def test_what_every_process_imports_brings_nothing_heavy_along(layer: str) -> None:
     code = f"import sys, {PACKAGE}{layer}; print(*{{name.partition('.')[0] for name in sys.modules}})"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
@@ -165,14 +225,14 @@ def test_the_package_was_found() -> None:
         ("reference", "import polars"),
         ("reference", "def f():\n    import numpy as np"),
         ("progress", f"import {PACKAGE}.reference.interpreter"),
-        ("progress", f"def f():\n    from {PACKAGE}.spark.java import java_home"),
+        ("progress", f"def f():\n    from {PACKAGE}.spark.running.java import java_home"),
         ("spark", "def f():\n    from airflow.sdk import DAG"),
         ("spark", f"from {PACKAGE}.hooks.dataflow import DataflowHook"),
         ("spark", "import importlib\nimportlib.import_module('airflow.models')"),
         ("tables", "from pyspark.sql import SparkSession"),
         ("operators", "from pyspark.sql import SparkSession"),
         ("operators", "class C:\n    import polars"),
-        ("operators", f"from {PACKAGE}.spark.java import java_home"),
+        ("operators", f"from {PACKAGE}.spark.running.java import java_home"),
         ("sensors", "try:\n    import pandas\nexcept ImportError:\n    pass"),
         ("testing", "import pyspark"),
         ("reference", "from .interpreter import run"),
@@ -186,11 +246,11 @@ def test_an_import_against_an_arrow_is_found(layer: str, source: str) -> None:
     ("layer", "source"),
     [
         ("operators", "def f():\n    from pyspark.sql import SparkSession"),
-        ("operators", f"class C:\n    def execute(self):\n        from {PACKAGE}.spark.java import java_home"),
+        ("operators", f"class C:\n    def execute(self):\n        from {PACKAGE}.spark.running.java import java_home"),
         ("hooks", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pyspark"),
         ("model", f"from {PACKAGE}.model.time import Micros"),
         ("reference", "def f():\n    import polars as pl"),
-        ("spark", f"import polars\nfrom {PACKAGE}.progress.log import EpochLog"),
+        ("spark", f"import polars\nfrom {PACKAGE}.progress.log.log import EpochLog"),
     ],
 )
 def test_an_import_along_an_arrow_is_left_alone(layer: str, source: str) -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from airflow_dataflow_provider.model import hashing
 from airflow_dataflow_provider.model.hashing import key_hash
-from airflow_dataflow_provider.spark.hashing import key_hash as of_columns
-from airflow_dataflow_provider.spark.hashing import partition_of
+from airflow_dataflow_provider.spark.values.hashing import key_hash as of_columns
+from airflow_dataflow_provider.spark.values.hashing import partition_of
 
 TYPES: dict[Any, st.SearchStrategy[Any]] = {
     pl.String(): st.text(),

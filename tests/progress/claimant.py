@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from airflow_dataflow_provider.model.errors import OwnershipError
-from airflow_dataflow_provider.progress.owner import Ownership
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.ownership.owner import Ownership
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 
 

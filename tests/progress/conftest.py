@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.progress.object_server import BUCKET
 
 

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from airflow_dataflow_provider.progress.archive import pack
-from airflow_dataflow_provider.progress.numbered import GROUP, NumberedFiles
-from airflow_dataflow_provider.progress.records import EpochPlan, EpochRecord, Prepared
-from airflow_dataflow_provider.progress.store import Json, Store
+from airflow_dataflow_provider.progress.log.archive import pack
+from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord, Prepared
+from airflow_dataflow_provider.progress.store.numbered import GROUP, NumberedFiles
+from airflow_dataflow_provider.progress.store.store import Json, Store
 from tests.progress.samples import plan, record
 
 Epoch = tuple[EpochPlan, Prepared, EpochRecord]

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.time import to_micros
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
-from airflow_dataflow_provider.progress import identity
-from airflow_dataflow_provider.progress.identity import PipelineIdentity
-from airflow_dataflow_provider.progress.owner import Ownership
-from airflow_dataflow_provider.progress.records import EpochPlan, EpochRecord, RowCounts
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord, RowCounts
+from airflow_dataflow_provider.progress.ownership import identity
+from airflow_dataflow_provider.progress.ownership.identity import PipelineIdentity
+from airflow_dataflow_provider.progress.ownership.owner import Ownership
+from airflow_dataflow_provider.progress.store.store import Store
 
 T = TypeVar("T")
 

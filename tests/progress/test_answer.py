@@ -8,13 +8,13 @@ import pytest
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
-from airflow_dataflow_provider.progress.answer import NEVER, NOT_YET, REACHED, Answer, Verdict, ask_watermark
-from airflow_dataflow_provider.progress.coverage import Coverage
-from airflow_dataflow_provider.progress.left_out import LeftOut
-from airflow_dataflow_provider.progress.owner import OwnerInfo
-from airflow_dataflow_provider.progress.records import RowCounts
-from airflow_dataflow_provider.progress.split import Split
-from airflow_dataflow_provider.progress.status import Status
+from airflow_dataflow_provider.progress.log.coverage import Coverage
+from airflow_dataflow_provider.progress.log.left_out import LeftOut
+from airflow_dataflow_provider.progress.log.records import RowCounts
+from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.progress.ownership.owner import OwnerInfo
+from airflow_dataflow_provider.progress.status.answer import NEVER, NOT_YET, REACHED, Answer, Verdict, ask_watermark
+from airflow_dataflow_provider.progress.status.status import Status
 from tests.progress.samples import NOON, SECOND
 
 CURVE = WatermarkCurve(((97.0, NOON), (100.0, NOON - SECOND)))

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from airflow_dataflow_provider.model.errors import StateError
-from airflow_dataflow_provider.progress.local_store import LocalStore
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.records import Prepared
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.records import Prepared
+from airflow_dataflow_provider.progress.store.local_store import LocalStore
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.progress.long_logs import make_log
 from tests.progress.samples import plan, record
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.time import MIN_TIME
-from airflow_dataflow_provider.progress.coverage import Coverage
+from airflow_dataflow_provider.progress.log.coverage import Coverage
 
 _spans = st.tuples(st.integers(0, 20), st.integers(1, 5)).map(lambda span: (span[0], span[0] + span[1]))
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_dataflow_provider.progress import local_store, requests, signals
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.requests import requests, signals
+from airflow_dataflow_provider.progress.store import local_store
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.progress.samples import NOON, make_identity
 
 

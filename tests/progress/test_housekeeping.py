@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from airflow_dataflow_provider.model.errors import SubmissionError
-from airflow_dataflow_provider.progress import requests, set_aside
-from airflow_dataflow_provider.progress.housekeeping import Housekeeping, sweep_claims
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.owner import Ownership, present_owner
-from airflow_dataflow_provider.progress.records import Prepared
-from airflow_dataflow_provider.progress.set_aside import Retention
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.progress.written_file import WrittenFile
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.records import Prepared
+from airflow_dataflow_provider.progress.ownership.owner import Ownership, present_owner
+from airflow_dataflow_provider.progress.requests import requests
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.progress.store.written_file import WrittenFile
+from airflow_dataflow_provider.progress.upkeep import set_aside
+from airflow_dataflow_provider.progress.upkeep.housekeeping import Housekeeping, sweep_claims
+from airflow_dataflow_provider.progress.upkeep.set_aside import Retention
 from tests.progress.samples import NOON, SECOND, claim, make_identity, plan, record
 
 DAY = 86_400 * SECOND

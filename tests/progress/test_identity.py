@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from airflow_dataflow_provider.model.errors import StateError
-from airflow_dataflow_provider.progress import identity
-from airflow_dataflow_provider.progress.local_store import LocalStore
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.ownership import identity
+from airflow_dataflow_provider.progress.store.local_store import LocalStore
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.progress.samples import SHAPE, at_once, make_identity, plan
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from airflow_dataflow_provider.progress.launches import announce, announced, withdraw
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.ownership.launches import announce, announced, withdraw
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.progress.samples import NOON, SECOND
 
 

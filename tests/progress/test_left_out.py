@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from airflow_dataflow_provider.model.errors import StateError
-from airflow_dataflow_provider.progress.left_out import LeftOut, left_out_after
-from airflow_dataflow_provider.progress.split import Split
+from airflow_dataflow_provider.progress.log.left_out import LeftOut, left_out_after
+from airflow_dataflow_provider.progress.log.split import Split
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,15 @@ from pathlib import Path
 import pytest
 
 from airflow_dataflow_provider.model.errors import OwnershipError, StateError
-from airflow_dataflow_provider.progress.owner import HEARTBEAT_TIMEOUT, Heart, OwnerInfo, Ownership, present_owner
-from airflow_dataflow_provider.progress.process import Process
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.ownership.owner import (
+    HEARTBEAT_TIMEOUT,
+    Heart,
+    OwnerInfo,
+    Ownership,
+    present_owner,
+)
+from airflow_dataflow_provider.progress.ownership.process import Process
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.progress import claimant
 from tests.progress.samples import NOON, SECOND, at_once, claim
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_dataflow_provider.progress import process
-from airflow_dataflow_provider.progress.process import Process
+from airflow_dataflow_provider.progress.ownership import process
+from airflow_dataflow_provider.progress.ownership.process import Process
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 
@@ -21,7 +21,7 @@ def child() -> Iterator[tuple[subprocess.Popen[str], Process]]:
     script = (
         "import ctypes, dataclasses, json, sys\n"
         "ctypes.CDLL(None).prctl(15, b'a) Z (b')\n"
-        "from airflow_dataflow_provider.progress.process import Process\n"
+        "from airflow_dataflow_provider.progress.ownership.process import Process\n"
         "print(json.dumps(dataclasses.astuple(Process.current())), flush=True)\n"
         "sys.stdin.read()\n"
     )

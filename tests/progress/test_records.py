@@ -12,9 +12,9 @@ from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, to_micros
 from airflow_dataflow_provider.model.watermarks import DEFAULT_PERCENTILES, WatermarkCurve
-from airflow_dataflow_provider.progress.left_out import LeftOut
-from airflow_dataflow_provider.progress.records import EpochPlan, EpochRecord, Prepared, RowCounts
-from airflow_dataflow_provider.progress.split import Split
+from airflow_dataflow_provider.progress.log.left_out import LeftOut
+from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord, Prepared, RowCounts
+from airflow_dataflow_provider.progress.log.split import Split
 from tests.progress.samples import NOON, interval_record, plan, record
 
 _moments = st.integers(to_micros("0001-01-01T00:00:00Z"), to_micros("9999-12-31T23:59:59Z"))

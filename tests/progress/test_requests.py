@@ -4,8 +4,14 @@ import pytest
 
 from airflow_dataflow_provider.model.errors import OwnershipError, StateError
 from airflow_dataflow_provider.model.time import MAX_TIME
-from airflow_dataflow_provider.progress.requests import Request, acknowledge, pending, request_signal, request_stop
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.requests.requests import (
+    Request,
+    acknowledge,
+    pending,
+    request_signal,
+    request_stop,
+)
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.progress.samples import NOON, SECOND, claim, make_identity
 
 

@@ -17,9 +17,10 @@ from airflow_dataflow_provider import (
     StateError,
     SubmissionError,
 )
-from airflow_dataflow_provider.progress import identity, signals
-from airflow_dataflow_provider.progress.requests import pending, remove, request_signal, request_stop
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.ownership import identity
+from airflow_dataflow_provider.progress.requests import signals
+from airflow_dataflow_provider.progress.requests.requests import pending, remove, request_signal, request_stop
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.progress.samples import NOON, SECOND, claim, make_identity, plan, record
 
 KNOWN = frozenset({"publish", "close"})

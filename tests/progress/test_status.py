@@ -8,13 +8,13 @@ from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
-from airflow_dataflow_provider.progress.left_out import LeftOut
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.owner import HEARTBEAT_TIMEOUT
-from airflow_dataflow_provider.progress.records import EpochRecord, RowCounts
-from airflow_dataflow_provider.progress.split import Split
-from airflow_dataflow_provider.progress.status import Status, read_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.left_out import LeftOut
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.records import EpochRecord, RowCounts
+from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.progress.ownership.owner import HEARTBEAT_TIMEOUT
+from airflow_dataflow_provider.progress.status.status import Status, read_status
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.progress.samples import NOON, SECOND, claim, interval_record, make_identity, record
 
 CURVE = WatermarkCurve(((50.0, NOON), (97.0, NOON - SECOND), (100.0, NOON - 2 * SECOND)))

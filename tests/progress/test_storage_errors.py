@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from airflow_dataflow_provider.model.errors import StateError
-from airflow_dataflow_provider.progress import local_store
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store import local_store
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.progress.samples import make_identity
 
 WRITES: dict[str, Callable[[Store], Any]] = {

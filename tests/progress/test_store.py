@@ -10,12 +10,12 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from airflow_dataflow_provider.model.errors import StateError
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.store.store import Store
 
 
 def test_a_writer_that_is_killed_leaves_whole_documents(tmp_path: Path) -> None:
     script = (
-        "import itertools, sys; from airflow_dataflow_provider.progress.store import Store\n"
+        "import itertools, sys; from airflow_dataflow_provider.progress.store.store import Store\n"
         "store = Store.open(sys.argv[1])\n"
         "for number in itertools.count():\n"
         "    store.write('beat.json', b'%d' % (number % 10) * 300_000)\n"

@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from airflow_dataflow_provider.model.errors import StateError
-from airflow_dataflow_provider.progress.object_store import ObjectStore
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.store.object_store import ObjectStore
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.progress.object_server import BUCKET, ObjectServer
 from tests.progress.samples import at_once
 

@@ -1,4 +1,4 @@
-"""The local disk of a world behind :class:`~airflow_dataflow_provider.progress.store.Store`: what its contract allows.
+"""The local disk of a world behind a ``Store``: what the store's contract allows.
 
 A document that was written survives a power cut. A data file does so once its folder was synced.
 """
@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from airflow_dataflow_provider.progress.storage_errors import storage_errors
-from airflow_dataflow_provider.progress.store import Names, Store
+from airflow_dataflow_provider.progress.store.storage_errors import storage_errors
+from airflow_dataflow_provider.progress.store.store import Names, Store
 
 if TYPE_CHECKING:
     from tests.simulate.scheduler import Scheduler

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from airflow_dataflow_provider.model.batch import BatchPolicies
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.time import Micros
-from airflow_dataflow_provider.spark.submit import PARTITIONS_CONF, Submission, run
-from airflow_dataflow_provider.spark.workers import ThisProcess
+from airflow_dataflow_provider.spark.running.submit import PARTITIONS_CONF, Submission, run
+from airflow_dataflow_provider.spark.running.workers import ThisProcess
 from airflow_dataflow_provider.testing.strategies import SECOND
 from tests.simulate import users
 from tests.simulate.disk import Stored

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from airflow_dataflow_provider.model.errors import StateError
-from airflow_dataflow_provider.progress.coverage import Coverage
-from airflow_dataflow_provider.spark.epochs import Epochs
-from airflow_dataflow_provider.spark.listing import SourceListing
-from airflow_dataflow_provider.spark.runner import Runner
+from airflow_dataflow_provider.progress.log.coverage import Coverage
+from airflow_dataflow_provider.spark.running.epochs import Epochs
+from airflow_dataflow_provider.spark.running.runner import Runner
+from airflow_dataflow_provider.spark.sources.listing import SourceListing
 from tests.simulate.disk_store import DiskStore
 from tests.simulate.drawing import draw
 from tests.simulate.script import Script
@@ -22,9 +22,9 @@ from tests.simulate.search import be_quiet
 from tests.simulate.world import play
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.progress.records import EpochPlan
-    from airflow_dataflow_provider.progress.split import Split
-    from airflow_dataflow_provider.spark.splits import Input
+    from airflow_dataflow_provider.progress.log.records import EpochPlan
+    from airflow_dataflow_provider.progress.log.split import Split
+    from airflow_dataflow_provider.spark.sources.splits import Input
 
 Mutant = Callable[[], AbstractContextManager[None]]
 

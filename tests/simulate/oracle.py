@@ -14,11 +14,11 @@ from airflow_dataflow_provider.model.elements import Element, Pane
 from airflow_dataflow_provider.model.errors import DataflowError, StateError
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, iso
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
-from airflow_dataflow_provider.progress.answer import Answer
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.records import EpochRecord
-from airflow_dataflow_provider.progress.split import Split
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.records import EpochRecord
+from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.progress.status.answer import Answer
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.tables.side_outputs import SideOutputs

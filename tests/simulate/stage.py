@@ -13,10 +13,12 @@ from typing import Any
 from unittest.mock import patch
 
 from airflow_dataflow_provider.model.time import Micros
-from airflow_dataflow_provider.progress import object_store, owner, status
-from airflow_dataflow_provider.progress.process import Process as RealProcess
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.spark import state
+from airflow_dataflow_provider.progress.ownership import owner
+from airflow_dataflow_provider.progress.ownership.process import Process as RealProcess
+from airflow_dataflow_provider.progress.status import status
+from airflow_dataflow_provider.progress.store import object_store
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.reduce_side import state
 from tests.simulate.disk_store import SCHEME, DiskStore
 from tests.simulate.filesystem import PROTOCOL, SimulatedFiles
 from tests.simulate.scheduler import Scheduler

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_dataflow_provider.model.elements import Pane
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.refinement import DISCARDING
-from airflow_dataflow_provider.progress.records import EpochRecord
+from airflow_dataflow_provider.progress.log.records import EpochRecord
 from airflow_dataflow_provider.testing.frames import panes_of
 
 if TYPE_CHECKING:

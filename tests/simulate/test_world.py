@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.store.store import Store
 from tests.simulate import scripts, search
 from tests.simulate.disk import Disk
 from tests.simulate.disk_store import SCHEME

@@ -13,12 +13,12 @@ from unittest.mock import patch
 
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.time import Micros
-from airflow_dataflow_provider.progress import launches
-from airflow_dataflow_provider.progress.answer import Answer, ask_watermark
-from airflow_dataflow_provider.progress.owner import OwnerInfo, fence_silent, present_owner
-from airflow_dataflow_provider.progress.requests import request_signal, request_stop
-from airflow_dataflow_provider.progress.status import Status, read_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.ownership import launches
+from airflow_dataflow_provider.progress.ownership.owner import OwnerInfo, fence_silent, present_owner
+from airflow_dataflow_provider.progress.requests.requests import request_signal, request_stop
+from airflow_dataflow_provider.progress.status.answer import Answer, ask_watermark
+from airflow_dataflow_provider.progress.status.status import Status, read_status
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.testing.strategies import SECOND
 from tests.simulate.stage import clock_of
 

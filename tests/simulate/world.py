@@ -10,7 +10,7 @@ from airflow_dataflow_provider.model.errors import DataflowError
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import Micros
-from airflow_dataflow_provider.progress.answer import Answer
+from airflow_dataflow_provider.progress.status.answer import Answer
 from airflow_dataflow_provider.testing.strategies import SECOND
 from tests.simulate import users
 from tests.simulate.disk import Stored

@@ -15,8 +15,8 @@ from airflow_dataflow_provider.model.combiners import Count, Max, Sum
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
-from airflow_dataflow_provider.spark import state
 from airflow_dataflow_provider.spark.kernel import dense
+from airflow_dataflow_provider.spark.reduce_side import state
 from airflow_dataflow_provider.testing.panes import assert_panes
 from airflow_dataflow_provider.testing.strategies import (
     TRIGGER_FAMILIES,

@@ -15,13 +15,14 @@ from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT
 from airflow_dataflow_provider.reference.interpreter import Epoch
-from airflow_dataflow_provider.spark.continuation import Continuation
-from airflow_dataflow_provider.spark.driver_side import DriverSide
-from airflow_dataflow_provider.spark.frames import from_blob, to_blob
-from airflow_dataflow_provider.spark.job import EpochJob, StageState
-from airflow_dataflow_provider.spark.map_side import Report
-from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, Schema
-from airflow_dataflow_provider.spark.stages import Stages
+from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT
+from airflow_dataflow_provider.spark.map_side.map_task import Report
+from airflow_dataflow_provider.spark.reduce_side.driver_side import DriverSide
+from airflow_dataflow_provider.spark.running.continuation import Continuation
+from airflow_dataflow_provider.spark.running.job import EpochJob, StageState
+from airflow_dataflow_provider.spark.sources.reading import Schema
+from airflow_dataflow_provider.spark.stages.stages import Stages
+from airflow_dataflow_provider.spark.values.frames import from_blob, to_blob
 from airflow_dataflow_provider.testing.frames import panes_of
 
 SCHEMA: Schema = {"key": pl.String(), "site": pl.Int64(), "whole": pl.Int64(), "part": pl.Float64()}

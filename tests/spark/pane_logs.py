@@ -14,14 +14,14 @@ from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.refinement import Refinement
 from airflow_dataflow_provider.model.time import to_datetime
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
-from airflow_dataflow_provider.progress.pane_chain import PaneChain
-from airflow_dataflow_provider.progress.pane_commits import read_header
-from airflow_dataflow_provider.progress.records import EpochPlan, Interval, Prepared
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.spark.pane_compaction import Compaction
-from airflow_dataflow_provider.spark.pane_files import PaneFiles
-from airflow_dataflow_provider.spark.pane_writer import PaneWriter
-from airflow_dataflow_provider.spark.stages import Stages
+from airflow_dataflow_provider.progress.log.records import EpochPlan, Interval, Prepared
+from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain
+from airflow_dataflow_provider.progress.panes.pane_commits import read_header
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.sinks.pane_compaction import Compaction
+from airflow_dataflow_provider.spark.sinks.pane_files import PaneFiles
+from airflow_dataflow_provider.spark.sinks.pane_writer import PaneWriter
+from airflow_dataflow_provider.spark.stages.stages import Stages
 
 SCHEMA = {"key": pl.String(), "value": pl.Int64()}
 STATE_ID = "the state"

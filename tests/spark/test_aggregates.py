@@ -34,7 +34,7 @@ from airflow_dataflow_provider.model.combiners import (
 )
 from airflow_dataflow_provider.spark.aggregates.aggregates import Aggregates
 from airflow_dataflow_provider.spark.aggregates.choice import aggregate
-from airflow_dataflow_provider.spark.frames import from_blob, to_blob
+from airflow_dataflow_provider.spark.values.frames import from_blob, to_blob
 
 EVENT, SIGN = "_event", "_sign"
 Row = tuple[str, int, Any, int | None]

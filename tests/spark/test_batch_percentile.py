@@ -13,13 +13,13 @@ import polars as pl
 import pytest
 
 from airflow_dataflow_provider import BatchPolicies, DataError, Pipeline, RuntimeMode, SparkColumns
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.status import Status, read_status
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.spark import stragglers
-from airflow_dataflow_provider.spark.epochs import Epochs
-from airflow_dataflow_provider.spark.file_systems import version_now
-from airflow_dataflow_provider.spark.submit import Submission, run
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.status.status import Status, read_status
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.running.epochs import Epochs
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.sources import stragglers
+from airflow_dataflow_provider.spark.sources.file_systems import version_now
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.testing.audit import panes_of_reference
 from airflow_dataflow_provider.testing.frames import panes_of
@@ -29,8 +29,8 @@ from tests.spark.events import as_truth, events, pipeline, truth, write_files
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from airflow_dataflow_provider.progress.split import Split
-    from airflow_dataflow_provider.spark.splits import MapStep
+    from airflow_dataflow_provider.progress.log.split import Split
+    from airflow_dataflow_provider.spark.sources.splits import MapStep
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 

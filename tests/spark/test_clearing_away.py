@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from airflow_dataflow_provider import RuntimeMode
-from airflow_dataflow_provider.progress import numbered
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store import numbered
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
-from airflow_dataflow_provider.spark.submit import Submission, run
-from airflow_dataflow_provider.spark.workers import ThisProcess
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.running.workers import ThisProcess
 from airflow_dataflow_provider.tables.side_outputs import SideOutputs
 from tests.spark.events import events, pipeline, write_files
 
@@ -67,7 +67,7 @@ def test_a_driver_packs_old_epochs_and_the_next_one_goes_on(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With ten epochs to a group instead of a thousand."""
-    for module in ("numbered", "epoch_documents"):
+    for module in ("store.numbered", "log.epoch_documents"):
         monkeypatch.setattr(f"airflow_dataflow_provider.progress.{module}.GROUP", 10)
     assert numbered.GROUP == 10
     state = tmp_path / "state"

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from airflow_dataflow_provider import INGRESS_TIME, DataError, DefinitionError, Files, SubmissionError
 from airflow_dataflow_provider.model.time import to_micros
-from airflow_dataflow_provider.spark import conversion
-from airflow_dataflow_provider.spark.reading import Read, check_columns, column_types, read
+from airflow_dataflow_provider.spark.sources import conversion
+from airflow_dataflow_provider.spark.sources.reading import Read, check_columns, column_types, read
 
 NOW = to_micros("2026-01-01T00:00:00Z")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from airflow_dataflow_provider import DelayWatermark
 from airflow_dataflow_provider.model.time import MIN_TIME, to_micros
-from airflow_dataflow_provider.spark.delays import Observation
+from airflow_dataflow_provider.spark.watermark.delays import Observation
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR

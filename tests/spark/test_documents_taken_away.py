@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 from airflow_dataflow_provider import RuntimeMode, StateError
-from airflow_dataflow_provider.progress.status import Status, read_status
-from airflow_dataflow_provider.spark.epochs import Epochs
-from airflow_dataflow_provider.spark.submit import Submission, run
-from airflow_dataflow_provider.spark.workers import ThisProcess
+from airflow_dataflow_provider.progress.status.status import Status, read_status
+from airflow_dataflow_provider.spark.running.epochs import Epochs
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.running.workers import ThisProcess
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.tables.side_outputs import SideOutputs
 from tests.spark.events import as_truth, events, pipeline, truth, write_files

@@ -27,13 +27,13 @@ from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.par_do import ParDo, Row
 from airflow_dataflow_provider.model.triggers import Trigger
 from airflow_dataflow_provider.model.windows import WindowStrategy
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.split import Split
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.spark import driver_side
-from airflow_dataflow_provider.spark.driver_side import ROWS_CONF, has_few_keys, if_little, is_plain
-from airflow_dataflow_provider.spark.stages import Stages
-from airflow_dataflow_provider.spark.submit import Submission, run
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.reduce_side import driver_side
+from airflow_dataflow_provider.spark.reduce_side.driver_side import ROWS_CONF, has_few_keys, if_little, is_plain
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.stages.stages import Stages
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.testing.audit import panes_of_reference
 from airflow_dataflow_provider.testing.frames import panes_of

@@ -31,9 +31,10 @@ from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.time import CALENDAR, ELEMENT_TIMES, LONGEST, to_micros
 from airflow_dataflow_provider.model.windows import WindowStrategy
 from airflow_dataflow_provider.reference.par_do import apply as apply_in_reference
+from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT
 from airflow_dataflow_provider.spark.kernel.windows import assign_windows
-from airflow_dataflow_provider.spark.par_do import apply
-from airflow_dataflow_provider.spark.reading import ARRIVAL, EVENT, check_columns, column_types, read
+from airflow_dataflow_provider.spark.par_do.par_do import apply
+from airflow_dataflow_provider.spark.sources.reading import check_columns, column_types, read
 from airflow_dataflow_provider.testing.stream import TestStream
 
 NOW = to_micros("2026-01-01T00:00:00Z")

@@ -25,9 +25,9 @@ from airflow_dataflow_provider import (
     Trigger,
 )
 from airflow_dataflow_provider.model.batch import FAIL, FIRE, IGNORE
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.spark.submit import Submission, run
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.running.submit import Submission, run
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.testing.audit import panes_of_reference
 from airflow_dataflow_provider.testing.frames import panes_of

@@ -10,7 +10,7 @@ import pytest
 
 from airflow_dataflow_provider import Files
 from airflow_dataflow_provider.model.time import to_micros
-from airflow_dataflow_provider.spark.reading import column_types, read
+from airflow_dataflow_provider.spark.sources.reading import column_types, read
 
 NOW = to_micros("2026-01-01T00:00:00Z")
 AT = "2013-01-01T12:00:00Z"

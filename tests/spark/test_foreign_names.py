@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from airflow_dataflow_provider import RuntimeMode
-from airflow_dataflow_provider.progress import launches
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.progress.verification import verify
-from airflow_dataflow_provider.spark import pane_writer, read_splits
-from airflow_dataflow_provider.spark.submit import Submission, run
-from airflow_dataflow_provider.spark.workers import ThisProcess
+from airflow_dataflow_provider.progress.ownership import launches
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.progress.upkeep.verification import verify
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.running.workers import ThisProcess
+from airflow_dataflow_provider.spark.sinks import pane_writer
+from airflow_dataflow_provider.spark.sources import read_splits
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.tables.side_outputs import SideOutputs
 from tests.spark.events import as_truth, events, pipeline, truth, write_files

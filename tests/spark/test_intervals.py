@@ -23,7 +23,7 @@ from airflow_dataflow_provider import (
     WindowStrategy,
 )
 from airflow_dataflow_provider.model.time import to_datetime
-from airflow_dataflow_provider.spark.submit import Submission, run
+from airflow_dataflow_provider.spark.running.submit import Submission, run
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.spark.events import ARRIVALS_BEGIN, events, write_files
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from airflow_dataflow_provider.model.errors import SubmissionError
-from airflow_dataflow_provider.spark.java import ensure_java, java_home
+from airflow_dataflow_provider.spark.running.java import ensure_java, java_home
 
 SMALL_SPARK_JOB = """
 from pyspark.sql import SparkSession

@@ -20,7 +20,7 @@ import pytest
 
 from airflow_dataflow_provider import AtCount
 from airflow_dataflow_provider.model.errors import StateError, SubmissionError
-from airflow_dataflow_provider.spark.kept_values import dump, load
+from airflow_dataflow_provider.spark.values.kept_values import dump, load
 
 
 class Owner:

@@ -7,7 +7,7 @@ import os
 import pytest
 from hypothesis import given, settings
 
-from airflow_dataflow_provider.spark import state
+from airflow_dataflow_provider.spark.reduce_side import state
 from airflow_dataflow_provider.testing.strategies import Case, cases
 from tests.spark.comparison import FAMILIES, MANY_SMALL, MOST_ELEMENTS, Way, compare, ways
 

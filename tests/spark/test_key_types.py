@@ -9,11 +9,11 @@ import pytest
 
 from airflow_dataflow_provider import Collect, Count, DataflowError, Files, FixedWindows, Pipeline, RuntimeMode
 from airflow_dataflow_provider.model.errors import SubmissionError
-from airflow_dataflow_provider.progress.epoch_documents import has_epochs
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.spark.stages import Stages
-from airflow_dataflow_provider.spark.submit import Submission, run
-from airflow_dataflow_provider.spark.workers import ThisProcess
+from airflow_dataflow_provider.progress.log.epoch_documents import has_epochs
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.running.workers import ThisProcess
+from airflow_dataflow_provider.spark.stages.stages import Stages
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.spark.events import events
 

@@ -11,10 +11,10 @@ import pytest
 
 from airflow_dataflow_provider import Files
 from airflow_dataflow_provider.model.errors import DataflowError
-from airflow_dataflow_provider.progress.split import Split
-from airflow_dataflow_provider.spark import file_systems
-from airflow_dataflow_provider.spark.listing import SourceListing
-from airflow_dataflow_provider.spark.read_splits import ReadSplits
+from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.spark.sources import file_systems
+from airflow_dataflow_provider.spark.sources.listing import SourceListing
+from airflow_dataflow_provider.spark.sources.read_splits import ReadSplits
 
 ODD_NAMES = ("with space", "per%20cent", "hash#tag", "question?", "a:b", "ümlaut", "plus+and&", "[1]", "{a,b}", "*")
 

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from airflow_dataflow_provider import DataError, Files, FixedWindows, Pipeline, RuntimeMode, Sum
-from airflow_dataflow_provider.progress.status import Status, read_status
-from airflow_dataflow_provider.spark.submit import Submission, run
-from airflow_dataflow_provider.spark.workers import ThisProcess
+from airflow_dataflow_provider.progress.status.status import Status, read_status
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.running.workers import ThisProcess
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.tables.side_outputs import SideOutputs
 from airflow_dataflow_provider.testing.audit import panes_of_reference

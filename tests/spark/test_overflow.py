@@ -9,8 +9,8 @@ import pytest
 
 from airflow_dataflow_provider import DataError, Files, FixedWindows, Pipeline, Sum
 from airflow_dataflow_provider.model.modes import RuntimeMode
-from airflow_dataflow_provider.spark.driver_side import ROWS_CONF
-from airflow_dataflow_provider.spark.submit import Submission, run
+from airflow_dataflow_provider.spark.reduce_side.driver_side import ROWS_CONF
+from airflow_dataflow_provider.spark.running.submit import Submission, run
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.spark.events import write_files
 

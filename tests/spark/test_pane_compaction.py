@@ -15,13 +15,13 @@ from polars.testing import assert_frame_equal
 
 from airflow_dataflow_provider import ACCUMULATING, ACCUMULATING_AND_RETRACTING, DISCARDING, Count, PaneLog, StateError
 from airflow_dataflow_provider.model.refinement import Refinement
-from airflow_dataflow_provider.progress.pane_chain import PaneChain
-from airflow_dataflow_provider.progress.pane_commits import DATA
-from airflow_dataflow_provider.progress.records import Interval
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.spark.kept_values import dump
-from airflow_dataflow_provider.spark.pane_compaction import COMMITS
-from airflow_dataflow_provider.spark.pane_files import PaneFiles
+from airflow_dataflow_provider.progress.log.records import Interval
+from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain
+from airflow_dataflow_provider.progress.panes.pane_commits import DATA
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.sinks.pane_compaction import COMMITS
+from airflow_dataflow_provider.spark.sinks.pane_files import PaneFiles
+from airflow_dataflow_provider.spark.values.kept_values import dump
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.spark.pane_logs import (
     MINUTE,

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from airflow_dataflow_provider import ACCUMULATING, StateError
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.pane_commits import REACH
-from airflow_dataflow_provider.progress.records import Prepared
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.records import Prepared
+from airflow_dataflow_provider.progress.panes.pane_commits import REACH
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.progress.samples import plan, record
 from tests.spark.pane_logs import Said, open_log, pipeline, publish

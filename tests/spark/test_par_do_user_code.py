@@ -13,7 +13,7 @@ import pytest
 
 from airflow_dataflow_provider import Count, Files, FixedWindows, PerElement, Pipeline, SubmissionError, Vectorised
 from airflow_dataflow_provider.cli.pipelines import load_pipeline
-from airflow_dataflow_provider.spark.user_code import carry, check_named
+from airflow_dataflow_provider.spark.tasks.user_code import carry, check_named
 
 
 def named(row: Any) -> Any:

@@ -10,7 +10,7 @@ import pytest
 
 from airflow_dataflow_provider import INGRESS_TIME, DataError, Files, SubmissionError
 from airflow_dataflow_provider.model.time import to_micros
-from airflow_dataflow_provider.spark.reading import (
+from airflow_dataflow_provider.spark.sources.reading import (
     ARRIVAL,
     EVENT,
     check_columns,

@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from airflow_dataflow_provider import DataError, Files
-from airflow_dataflow_provider.progress.set_aside import REJECTED_FOLDER
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.spark.map_side import Report, set_aside
-from airflow_dataflow_provider.spark.rejects import refuse_too_many
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.progress.upkeep.set_aside import REJECTED_FOLDER
+from airflow_dataflow_provider.spark.map_side.map_task import Report, set_aside
+from airflow_dataflow_provider.spark.map_side.rejects import refuse_too_many
 
 SOURCE = Files("source/*.parquet", event_time="at", max_rejected_share=0.1)
 

@@ -25,13 +25,13 @@ from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.triggers import AtCount, Repeat
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.model.windows import FixedWindows, SessionWindows
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
-from airflow_dataflow_provider.spark.frames import from_blob
-from airflow_dataflow_provider.spark.pane_writer import PaneWriter
-from airflow_dataflow_provider.spark.stages import Stages
-from airflow_dataflow_provider.spark.submit import check_plan
-from airflow_dataflow_provider.spark.user_code import check_named
+from airflow_dataflow_provider.spark.running.submit import check_plan
+from airflow_dataflow_provider.spark.sinks.pane_writer import PaneWriter
+from airflow_dataflow_provider.spark.stages.stages import Stages
+from airflow_dataflow_provider.spark.tasks.user_code import check_named
+from airflow_dataflow_provider.spark.values.frames import from_blob
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.testing.frames import panes_of
 from airflow_dataflow_provider.testing.strategies import (

@@ -21,12 +21,12 @@ from airflow_dataflow_provider import (
     RuntimeMode,
     StateError,
 )
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.requests import request_stop
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.progress.store import Store
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.requests.requests import request_stop
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
-from airflow_dataflow_provider.spark.submit import Submission, run
+from airflow_dataflow_provider.spark.running.submit import Submission, run
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.tables.side_outputs import SideOutputs
 from airflow_dataflow_provider.testing.audit import panes_of_reference

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from airflow_dataflow_provider import DataError, Files, SubmissionError
 from airflow_dataflow_provider.model.time import to_micros
-from airflow_dataflow_provider.spark.reading import Read, check_columns, column_types, read
+from airflow_dataflow_provider.spark.sources.reading import Read, check_columns, column_types, read
 
 NOW = to_micros("2026-01-01T00:00:00Z")
 AT = dt.datetime(2013, 1, 1, 12, tzinfo=dt.UTC)

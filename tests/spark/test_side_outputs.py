@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from airflow_dataflow_provider import StateError
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.records import Prepared
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.spark.frames import write_parquet
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.records import Prepared
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.values.frames import write_parquet
 from airflow_dataflow_provider.tables.side_outputs import SideOutputs
 from tests.progress.samples import make_identity, plan, record
 

@@ -23,18 +23,19 @@ from airflow_dataflow_provider import (
 )
 from airflow_dataflow_provider.model.time import MIN_TIME, iso
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
-from airflow_dataflow_provider.progress import identity, signals
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.owner import Ownership
-from airflow_dataflow_provider.progress.records import EpochPlan
-from airflow_dataflow_provider.progress.requests import pending, request_signal
-from airflow_dataflow_provider.progress.split import Split
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.spark.delays import Observation
-from airflow_dataflow_provider.spark.epochs import Epochs
-from airflow_dataflow_provider.spark.read_splits import ReadChain
-from airflow_dataflow_provider.spark.run import Run
-from airflow_dataflow_provider.spark.submit import Submission, run
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.records import EpochPlan
+from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.progress.ownership import identity
+from airflow_dataflow_provider.progress.ownership.owner import Ownership
+from airflow_dataflow_provider.progress.requests import signals
+from airflow_dataflow_provider.progress.requests.requests import pending, request_signal
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.running.epochs import Epochs
+from airflow_dataflow_provider.spark.running.run import Run
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.sources.read_splits import ReadChain
+from airflow_dataflow_provider.spark.watermark.delays import Observation
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.testing.audit import panes_of_reference
 from airflow_dataflow_provider.testing.frames import panes_of

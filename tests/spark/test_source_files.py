@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from airflow_dataflow_provider import AtWatermark, Count, Files, FixedWindows, Pipeline, Repeat, RuntimeMode
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.spark.submit import Submission, run
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.spark.running.submit import Submission, run
 from tests.spark.events import events
 
 

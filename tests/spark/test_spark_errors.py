@@ -10,7 +10,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from airflow_dataflow_provider import DataError, DataflowError, EngineError, StateError
-from airflow_dataflow_provider.spark.spark_errors import start_failed, with_codes
+from airflow_dataflow_provider.spark.tasks.spark_errors import start_failed, with_codes
 
 LOOKS_LIKE_OURS = "[STATE_UNREADABLE] is only a text here"
 

@@ -6,9 +6,9 @@ import uuid
 from pathlib import Path
 
 from airflow_dataflow_provider import RuntimeMode
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.spark.submit import Submission, run
-from airflow_dataflow_provider.spark.workers import ThisProcess
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.running.workers import ThisProcess
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.tables.side_outputs import SideOutputs
 from tests.progress.object_server import BUCKET, ObjectServer

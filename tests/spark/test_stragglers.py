@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_dataflow_provider.progress.left_out import LeftOut
-from airflow_dataflow_provider.progress.split import Split
-from airflow_dataflow_provider.spark.stragglers import Share
+from airflow_dataflow_provider.progress.log.left_out import LeftOut
+from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.spark.sources.stragglers import Share
 
 
 def there(**sizes: int) -> tuple[Split, ...]:

@@ -29,18 +29,24 @@ from airflow_dataflow_provider.model import errors
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.par_do import ParDo
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
-from airflow_dataflow_provider.progress.split import Split
-from airflow_dataflow_provider.progress.status import read_status
-from airflow_dataflow_provider.progress.written_file import WrittenFile
-from airflow_dataflow_provider.spark import map_side
-from airflow_dataflow_provider.spark.driver_side import ROWS_CONF, DriverSide
-from airflow_dataflow_provider.spark.job import EpochJob, StageState
-from airflow_dataflow_provider.spark.listing import SourceListing
-from airflow_dataflow_provider.spark.reduce_side import ANSWER, ReduceSide
-from airflow_dataflow_provider.spark.stages import Stages
-from airflow_dataflow_provider.spark.state import Chain
-from airflow_dataflow_provider.spark.submit import Submission, run
-from airflow_dataflow_provider.spark.task_errors import ATTEMPTS, FAILURE, as_result, succeeded, to_every_partition
+from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store.written_file import WrittenFile
+from airflow_dataflow_provider.spark.map_side import map_task
+from airflow_dataflow_provider.spark.reduce_side.driver_side import ROWS_CONF, DriverSide
+from airflow_dataflow_provider.spark.reduce_side.reduce_task import ANSWER, ReduceSide
+from airflow_dataflow_provider.spark.reduce_side.state import Chain
+from airflow_dataflow_provider.spark.running.job import EpochJob, StageState
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.sources.listing import SourceListing
+from airflow_dataflow_provider.spark.stages.stages import Stages
+from airflow_dataflow_provider.spark.tasks.task_errors import (
+    ATTEMPTS,
+    FAILURE,
+    as_result,
+    succeeded,
+    to_every_partition,
+)
 from tests.spark.events import events, pipeline, write_files
 
 PARTITIONS = 3
@@ -123,7 +129,7 @@ def job(tmp_path: Path) -> EpochJob:
 @pytest.fixture
 def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Split, ...]]:
     """A task with a good file and one that is no Parquet, which are sent off one after the other."""
-    monkeypatch.setattr(map_side, "_CHUNK_BYTES", 1)
+    monkeypatch.setattr(map_task, "_CHUNK_BYTES", 1)
     write_files(tmp_path / "source", events(100), files=2)
     bad = tmp_path / "source" / "part-0001.parquet"
     bad.write_bytes(b"not Parquet")

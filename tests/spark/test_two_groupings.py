@@ -35,7 +35,7 @@ from airflow_dataflow_provider.model.elements import Element, Pane
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, to_datetime
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
-from airflow_dataflow_provider.spark.submit import Submission, run
+from airflow_dataflow_provider.spark.running.submit import Submission, run
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.spark.events import events, write_files
 from tests.spark.in_process import InProcess

@@ -11,15 +11,15 @@ import pytest
 
 from airflow_dataflow_provider import DISCARDING, RuntimeMode
 from airflow_dataflow_provider.__main__ import main
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.pane_chain import PaneChain
-from airflow_dataflow_provider.progress.pane_commits import REACH
-from airflow_dataflow_provider.progress.records import Prepared
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.spark import pane_writer
-from airflow_dataflow_provider.spark.frames import write_arrow, write_parquet
-from airflow_dataflow_provider.spark.submit import Submission, run
-from airflow_dataflow_provider.spark.workers import ThisProcess
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.records import Prepared
+from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain
+from airflow_dataflow_provider.progress.panes.pane_commits import REACH
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.running.workers import ThisProcess
+from airflow_dataflow_provider.spark.sinks import pane_writer
+from airflow_dataflow_provider.spark.values.frames import write_arrow, write_parquet
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.progress.samples import make_identity, plan, record
 from tests.spark.events import as_truth, events, truth, write_files

@@ -12,14 +12,14 @@ import pytest
 
 from airflow_dataflow_provider import DataError, DataflowError, Pipeline, RuntimeMode
 from airflow_dataflow_provider.__main__ import main
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.requests import pending
-from airflow_dataflow_provider.progress.status import Status, read_status
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.spark import read_splits
-from airflow_dataflow_provider.spark.epochs import Epochs
-from airflow_dataflow_provider.spark.submit import Submission, run
-from airflow_dataflow_provider.spark.workers import ThisProcess
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.requests.requests import pending
+from airflow_dataflow_provider.progress.status.status import Status, read_status
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.running.epochs import Epochs
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.running.workers import ThisProcess
+from airflow_dataflow_provider.spark.sources import read_splits
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.testing.audit import panes_of_reference
 from airflow_dataflow_provider.testing.frames import panes_of

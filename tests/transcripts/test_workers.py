@@ -9,7 +9,7 @@ import pytest
 
 from airflow_dataflow_provider.model.elements import Pane
 from airflow_dataflow_provider.reference.interpreter import Epoch
-from airflow_dataflow_provider.spark import state
+from airflow_dataflow_provider.spark.reduce_side import state
 from tests.transcripts.files import NEEDS_SPARK, RUN
 from tests.transcripts.test_transcripts import engine_of
 

@@ -48,7 +48,7 @@ def watermarks(pipeline: Pipeline) -> list[str]:
 
 def epoch(pipeline: Pipeline) -> list[str]:
     """The steps of an epoch on the Spark engine."""
-    from airflow_dataflow_provider.spark.submit import PARTITIONS_CONF  # noqa: PLC0415 - brings polars
+    from airflow_dataflow_provider.spark.running.submit import PARTITIONS_CONF  # noqa: PLC0415 - brings polars
 
     clock = (
         "Clock: processing time, watermarks and signals are written to the epoch log before anything runs; a replay "
@@ -192,8 +192,8 @@ def lost(pipeline: Pipeline) -> list[str]:
 
 def refusals(pipeline: Pipeline) -> list[SubmissionError]:
     """Why the Spark engine would not run the definition, in whatever mode."""
-    from airflow_dataflow_provider.spark.submit import check_plan  # noqa: PLC0415 - brings polars
-    from airflow_dataflow_provider.spark.user_code import check_named  # noqa: PLC0415
+    from airflow_dataflow_provider.spark.running.submit import check_plan  # noqa: PLC0415 - brings polars
+    from airflow_dataflow_provider.spark.tasks.user_code import check_named  # noqa: PLC0415
 
     checks: list[Callable[[], object]] = [lambda: check_plan(pipeline, None), lambda: check_named(pipeline)]
     found = [error for check in checks if (error := refusal(check))]
@@ -204,7 +204,7 @@ def _of_stages(pipeline: Pipeline) -> list[SubmissionError]:
     """What the engine says about combiners and triggers, where the types of columns cannot matter."""
     import polars as pl  # noqa: PLC0415 - only this needs it
 
-    from airflow_dataflow_provider.spark.stages import Stages  # noqa: PLC0415
+    from airflow_dataflow_provider.spark.stages.stages import Stages  # noqa: PLC0415
 
     # Only files say which types the columns have, and a step in frames may ask for others than these.
     first = pipeline.groupings[0].reads()

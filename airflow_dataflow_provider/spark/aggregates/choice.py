@@ -26,13 +26,13 @@ from airflow_dataflow_provider.model.combiners import (
 )
 from airflow_dataflow_provider.model.combiners.protocol import Columns
 from airflow_dataflow_provider.model.errors import SubmissionError
+from airflow_dataflow_provider.model.par_do import EVENT_TIME as EVENT
 from airflow_dataflow_provider.spark.aggregates import exact_sums, gathered, sums, user_defined
 from airflow_dataflow_provider.spark.aggregates.aggregate import Aggregate, number
 from airflow_dataflow_provider.spark.aggregates.extremes import Extreme, Outermost
 from airflow_dataflow_provider.spark.aggregates.gathered import Gathered, bag, entry
 from airflow_dataflow_provider.spark.aggregates.sketches import DistinctSketch, QuantileSketch
 from airflow_dataflow_provider.spark.aggregates.spread import Moments
-from airflow_dataflow_provider.spark.reading import EVENT
 
 _AT, _RANK, _VALUE = "at", "rank", "value"
 _TIME = pl.Int64()

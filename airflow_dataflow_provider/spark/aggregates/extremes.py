@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from airflow_dataflow_provider.model.par_do import EVENT_TIME as EVENT
 from airflow_dataflow_provider.spark.aggregates.aggregate import Aggregate, Field
-from airflow_dataflow_provider.spark.reading import EVENT
 
 
 @dataclass(frozen=True, slots=True)

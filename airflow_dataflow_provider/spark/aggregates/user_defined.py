@@ -16,13 +16,13 @@ import polars as pl
 
 from airflow_dataflow_provider.model.combiners import Combiner, VectorisedCombiner
 from airflow_dataflow_provider.model.errors import DataError, DataflowError, SubmissionError
+from airflow_dataflow_provider.model.par_do import EVENT_TIME as EVENT
 from airflow_dataflow_provider.spark.aggregates.aggregate import SIGN, Aggregate, Field
 from airflow_dataflow_provider.spark.aggregates.gathered import bag, repeated
 from airflow_dataflow_provider.spark.aggregates.packed import Packed
 from airflow_dataflow_provider.spark.aggregates.ragged import ROW, Ragged
-from airflow_dataflow_provider.spark.kept_values import dump, load
-from airflow_dataflow_provider.spark.made_by_python import NOT_TAKEN, TYPES, unfit
-from airflow_dataflow_provider.spark.reading import EVENT
+from airflow_dataflow_provider.spark.values.kept_values import dump, load
+from airflow_dataflow_provider.spark.values.made_by_python import NOT_TAKEN, TYPES, unfit
 
 _TYPES: dict[Any, pl.DataType] = {**TYPES, dt.timedelta: pl.Duration("us")}
 

@@ -17,8 +17,8 @@ from airflow_dataflow_provider.model.windows import (
     Window,
     WindowStrategy,
 )
-from airflow_dataflow_provider.spark.hashing import key_hash
 from airflow_dataflow_provider.spark.kernel.columns import END, EVENT, START
+from airflow_dataflow_provider.spark.values.hashing import key_hash
 
 Times = np.ndarray[tuple[int], np.dtype[np.int64]]
 

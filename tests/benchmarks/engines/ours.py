@@ -8,10 +8,10 @@ from pathlib import Path
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.time import Micros
-from airflow_dataflow_provider.progress.log import EpochLog
-from airflow_dataflow_provider.progress.records import EpochRecord
-from airflow_dataflow_provider.progress.store import Store
-from airflow_dataflow_provider.spark.submit import Submission, run
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.records import EpochRecord
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.running.submit import Submission, run
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.benchmarks.check import Answer, StateSize, WrongAnswerError
 from tests.benchmarks.engines.engine import MASTER, Engine

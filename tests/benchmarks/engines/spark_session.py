@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_dataflow_provider.spark.java import ensure_java
+from airflow_dataflow_provider.spark.running.java import ensure_java
 from tests.benchmarks.engines.engine import MASTER
 from tests.benchmarks.engines.spark_settings import settings as shared_settings
 from tests.benchmarks.generate import Events, generate

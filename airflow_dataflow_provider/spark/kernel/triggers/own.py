@@ -13,7 +13,6 @@ from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.par_do import ARRIVAL_TIME, EVENT_TIME
 from airflow_dataflow_provider.model.triggers import Situation, Trigger
 from airflow_dataflow_provider.model.windows import Window
-from airflow_dataflow_provider.spark.kept_values import dump, load
 from airflow_dataflow_provider.spark.kernel.triggers.node import (
     NOT_FRESH,
     Elements,
@@ -24,6 +23,7 @@ from airflow_dataflow_provider.spark.kernel.triggers.node import (
     States,
     Windows,
 )
+from airflow_dataflow_provider.spark.values.kept_values import dump, load
 
 
 @dataclass(frozen=True)

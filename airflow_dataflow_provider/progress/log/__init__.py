@@ -1,0 +1,1 @@
+"""The epoch log: what was planned, what came of it, what is committed."""

@@ -1,0 +1,354 @@
+"""What an epoch leaves behind: its plan, its prepared result and its commit.
+
+All times are UTC microseconds inside and ISO 8601 in the documents, all counts are of rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args
+
+from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
+from airflow_dataflow_provider.model.watermarks import WatermarkCurve
+from airflow_dataflow_provider.progress.log.coverage import NOTHING_COVERED, Coverage
+from airflow_dataflow_provider.progress.log.left_out import LeftOut
+from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.progress.store.documents import from_optional_iso, optional_iso
+from airflow_dataflow_provider.progress.store.store import Json
+
+Interval = tuple[Micros, Micros]
+"""A span of event time, ``[start, end)``."""
+
+EpochKind = Literal["data", "clock", "end_of_input", "interval", "abandoned"]
+"""Rows of a stream; the clock alone; the end of a bounded input; one batch over an interval; a plan that was given up
+before it had a result, so that nothing came of it."""
+
+MODES: Final = ("batch", "micro-batch", "streaming")
+"""The runtime modes, as the documents and the command line spell them."""
+
+
+def check_mode(mode: str) -> None:
+    """Refuse what is no runtime mode (``STATE_BAD_RECORD``)."""
+    if mode not in MODES:
+        raise bad_record(f"mode {mode!r} is none of {', '.join(MODES)}")
+
+
+def bad_record(problem: str) -> StateError:
+    """A value that no record may hold: always a mistake of the writer."""
+    return StateError(problem, why="readers rely on it", todo="report it", code="STATE_BAD_RECORD")
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """Rows read, and of these the late, the expired (late beyond the allowed lateness) and the rejected ones."""
+
+    read: int = 0
+    late: int = 0
+    expired: int = 0
+    rejected: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.read, self.late, self.expired, self.rejected) < 0:
+            raise bad_record(f"{self!r}: a count of rows is negative")
+
+    def __add__(self, other: RowCounts) -> RowCounts:
+        return RowCounts(
+            self.read + other.read,
+            self.late + other.late,
+            self.expired + other.expired,
+            self.rejected + other.rejected,
+        )
+
+    def to_json(self) -> Json:
+        """``{"in": ..., "late": ..., "expired": ..., "rejected": ...}``."""
+        return {"in": self.read, "late": self.late, "expired": self.expired, "rejected": self.rejected}
+
+    @classmethod
+    def from_json(cls, document: Json) -> RowCounts:
+        """Read back :meth:`to_json`."""
+        return cls(document["in"], document["late"], document["expired"], document["rejected"])
+
+
+@dataclass(frozen=True, slots=True)
+class EpochPlan:
+    """What an epoch will do, written before anything of it runs, so that a replay does the same.
+
+    Args:
+        epoch: the number of the epoch, consecutive within a state.
+        kind: where the epoch comes from.
+        token: the claim of the driver that planned it.
+        run_id: that driver's run.
+        mode: the runtime mode of the run.
+        clock: what its triggers will look at.
+        planned_at: processing time of the plan.
+        interval: the span of an ``interval`` epoch, None for all others.
+        details: whatever else the engine must find again; JSON.
+        requests: the ids of the signals in its clock, which wait until it is committed.
+        splits: what a ``data`` epoch is to read; None for all others.
+    """
+
+    epoch: int
+    kind: EpochKind
+    token: int
+    run_id: str
+    mode: str
+    clock: Clock
+    planned_at: Micros
+    interval: Interval | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    requests: tuple[str, ...] = ()
+    splits: tuple[Split, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _check(self.epoch, self.kind, self.mode, self.interval)
+
+    def to_json(self) -> Json:
+        """The document of the plan."""
+        return {
+            "epoch": self.epoch,
+            "kind": self.kind,
+            "token": self.token,
+            "run_id": self.run_id,
+            "mode": self.mode,
+            "clock": _clock_to_json(self.clock),
+            "planned_at": iso(self.planned_at),
+            "interval": _interval_to_json(self.interval),
+            "details": dict(self.details),
+            **({"requests": list(self.requests)} if self.requests else {}),
+            **({} if self.splits is None else {"splits": self.splits}),
+        }
+
+    @classmethod
+    def from_json(cls, document: Json) -> EpochPlan:
+        """Read back :meth:`to_json`."""
+        return cls(
+            epoch=document["epoch"],
+            kind=document["kind"],
+            token=document["token"],
+            run_id=document["run_id"],
+            mode=document["mode"],
+            clock=_clock_from_json(document["clock"]),
+            planned_at=from_iso(document["planned_at"]),
+            interval=_interval_from_json(document["interval"]),
+            details=document["details"],
+            requests=tuple(document.get("requests", ())),
+            splits=tuple(Split(*split) for split in document["splits"]) if "splits" in document else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The engine's result of an epoch, fixed before any sink commits; ``details`` are the engine's own JSON."""
+
+    epoch: int
+    token: int
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> Json:
+        """The document of the result."""
+        return {"epoch": self.epoch, "token": self.token, "details": dict(self.details)}
+
+    @classmethod
+    def from_json(cls, document: Json) -> Prepared:
+        """Read back :meth:`to_json`."""
+        return cls(document["epoch"], document["token"], document["details"])
+
+
+@dataclass(frozen=True, slots=True)
+class EpochRecord:
+    """What an epoch did. Its document is the commit: the epoch happened if, and only if, it exists.
+
+    Args:
+        epoch, kind, mode, run_id, interval: as in :class:`EpochPlan`.
+        token: the claim of the driver that committed it.
+        clock: what fired the panes; at the end of input every watermark in it is ``+inf``.
+        published: the estimated curve that the world is told; never goes back from one stream epoch to the next.
+        end_of_input: whether nothing more will come.
+        rows: the rows of this epoch.
+        panes: the panes fired by it.
+        frontier: how far, in arrival time, the source was read; None where the source cannot say.
+        backlog: rows (or splits) known to wait; None where the source cannot say.
+        started_at, finished_at: processing time.
+        left_out: what was planned up to this epoch and is not read yet.
+        claimable: the greatest percentile that the estimator of ``published`` can claim; 0 if none.
+        details: whatever else the engine must find again; JSON.
+        totals, panes_total: ``rows`` and ``panes`` summed from the first epoch to this one.
+        told: ``published`` of the newest epoch up to this one that is not an interval's; None if there is none.
+        covered: the event times that batches up to this epoch have computed, each over an interval or over everything.
+        stream_epoch: the newest epoch up to this one that takes part in the stream; None if there is none.
+
+    The last five are running values, so that one record tells the state of the pipeline. :meth:`following` fills them.
+    """
+
+    epoch: int
+    kind: EpochKind
+    mode: str
+    run_id: str
+    token: int
+    clock: Clock
+    published: WatermarkCurve
+    end_of_input: bool
+    rows: RowCounts
+    panes: int
+    frontier: Micros | None
+    backlog: int | None
+    interval: Interval | None
+    started_at: Micros
+    finished_at: Micros
+    details: Mapping[str, Any] = field(default_factory=dict)
+    left_out: LeftOut | None = None
+    claimable: float = 100.0
+    totals: RowCounts = RowCounts()
+    panes_total: int = 0
+    told: WatermarkCurve | None = None
+    covered: Coverage = NOTHING_COVERED
+    stream_epoch: int | None = None
+
+    def __post_init__(self) -> None:
+        _check(self.epoch, self.kind, self.mode, self.interval)
+        if self.panes < 0 or (self.backlog is not None and self.backlog < 0):
+            raise bad_record(f"epoch {self.epoch}: a count is negative")
+        if not 0 <= self.claimable <= 100:
+            raise bad_record(f"epoch {self.epoch}: claimable={self.claimable!r} is no percentile")
+
+    @property
+    def takes_part(self) -> bool:
+        """Whether the epoch is one of the stream's: later epochs go on from what it left."""
+        return self.kind not in {"interval", "abandoned"}
+
+    def following(self, previous: EpochRecord | None) -> EpochRecord:
+        """This record with its running values, given the record of the epoch before it (None for the first).
+
+        ``published`` is raised to what was told before, where it would go back.
+        """
+        told = None if previous is None else previous.told
+        left_out = self.left_out
+        published, covered = self.published, NOTHING_COVERED if previous is None else previous.covered
+        if self.takes_part:
+            told = published = published if told is None else published.raised_to(told)
+        else:
+            left_out = None if previous is None else previous.left_out
+        if (span := self._computes()) is not None:
+            covered = covered.with_span(*span)
+        stream_epoch = None if previous is None else previous.stream_epoch
+        return dataclasses.replace(
+            self,
+            published=published,
+            left_out=left_out,
+            totals=self.rows if previous is None else previous.totals + self.rows,
+            panes_total=self.panes + (0 if previous is None else previous.panes_total),
+            told=told,
+            covered=covered,
+            stream_epoch=self.epoch if self.takes_part else stream_epoch,
+        )
+
+    def _computes(self) -> Interval | None:
+        """The windows that this epoch alone makes complete, by their ends: ``(from, to]``.
+
+        A batch over everything has read what was there when it ended, so it says nothing of windows that end later.
+        """
+        if self.interval is not None or self.kind != "end_of_input" or self.mode != "batch" or self.left_out:
+            return self.interval
+        return MIN_TIME, self.clock.processing_time
+
+    def to_json(self) -> Json:
+        """The document of the commit."""
+        return {
+            "epoch": self.epoch,
+            "kind": self.kind,
+            "mode": self.mode,
+            "run_id": self.run_id,
+            "token": self.token,
+            "clock": _clock_to_json(self.clock),
+            "published": self.published.to_json(),
+            "claimable": self.claimable,
+            "end_of_input": self.end_of_input,
+            "rows": self.rows.to_json(),
+            "panes": self.panes,
+            "frontier": optional_iso(self.frontier),
+            "backlog": self.backlog,
+            "interval": _interval_to_json(self.interval),
+            "started_at": iso(self.started_at),
+            "finished_at": iso(self.finished_at),
+            "left_out": None if self.left_out is None else self.left_out.to_json(),
+            "running": {
+                "rows": self.totals.to_json(),
+                "panes": self.panes_total,
+                "watermarks": None if self.told is None else self.told.to_json(),
+                "covered": self.covered.to_json(),
+                "stream_epoch": self.stream_epoch,
+            },
+            "details": dict(self.details),
+        }
+
+    @classmethod
+    def from_json(cls, document: Json) -> EpochRecord:
+        """Read back :meth:`to_json`."""
+        running = document["running"]
+        return cls(
+            epoch=document["epoch"],
+            kind=document["kind"],
+            mode=document["mode"],
+            run_id=document["run_id"],
+            token=document["token"],
+            clock=_clock_from_json(document["clock"]),
+            published=WatermarkCurve.from_json(document["published"]),
+            claimable=document["claimable"],
+            end_of_input=document["end_of_input"],
+            rows=RowCounts.from_json(document["rows"]),
+            panes=document["panes"],
+            frontier=from_optional_iso(document["frontier"]),
+            backlog=document["backlog"],
+            interval=_interval_from_json(document["interval"]),
+            started_at=from_iso(document["started_at"]),
+            finished_at=from_iso(document["finished_at"]),
+            details=document["details"],
+            left_out=None if document.get("left_out") is None else LeftOut.from_json(document["left_out"]),
+            totals=RowCounts.from_json(running["rows"]),
+            panes_total=running["panes"],
+            told=None if running["watermarks"] is None else WatermarkCurve.from_json(running["watermarks"]),
+            covered=Coverage.from_json(running.get("covered", ())),
+            stream_epoch=running["stream_epoch"],
+        )
+
+
+def _check(epoch: int, kind: str, mode: str, interval: Interval | None) -> None:
+    if epoch < 0:
+        raise bad_record(f"epoch {epoch} is negative")
+    if kind not in get_args(EpochKind):
+        raise bad_record(f"epoch {epoch}: kind {kind!r} is none of {', '.join(get_args(EpochKind))}")
+    check_mode(mode)
+    if (kind == "interval") != (interval is not None):
+        raise bad_record(f"epoch {epoch}: an interval epoch, and no other, has an interval")
+    if interval is not None and interval[0] >= interval[1]:
+        raise bad_record(f"epoch {epoch}: the interval [{iso(interval[0])}, {iso(interval[1])}) is empty")
+
+
+def _clock_to_json(clock: Clock) -> Json:
+    document: Json = {"processing_time": iso(clock.processing_time), "watermarks": clock.watermarks.to_json()}
+    if clock.signals:
+        document["signals"] = sorted(clock.signals)
+    if clock.timers_until is not None:
+        document["timers_until"] = iso(clock.timers_until)
+    return document
+
+
+def _clock_from_json(document: Json) -> Clock:
+    return Clock(
+        from_iso(document["processing_time"]),
+        WatermarkCurve.from_json(document["watermarks"]),
+        frozenset(document.get("signals", ())),
+        from_optional_iso(document.get("timers_until")),
+    )
+
+
+def _interval_to_json(interval: Interval | None) -> list[str] | None:
+    return None if interval is None else [iso(interval[0]), iso(interval[1])]
+
+
+def _interval_from_json(document: list[str] | None) -> Interval | None:
+    return None if document is None else (from_iso(document[0]), from_iso(document[1]))

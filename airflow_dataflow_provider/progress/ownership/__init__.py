@@ -1,0 +1,1 @@
+"""Whose state it is, and who drives it."""

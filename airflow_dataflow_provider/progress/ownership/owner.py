@@ -1,0 +1,394 @@
+"""Who drives a pipeline: one driver at a time, with a token that fences all earlier ones."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Literal, Self, get_args
+
+from airflow_dataflow_provider.model.errors import OwnershipError
+from airflow_dataflow_provider.model.time import Micros, duration, duration_text, from_iso, iso
+from airflow_dataflow_provider.progress.log.records import bad_record, check_mode
+from airflow_dataflow_provider.progress.ownership.process import Process
+from airflow_dataflow_provider.progress.store.documents import load_document
+from airflow_dataflow_provider.progress.store.numbered import NumberedFiles
+from airflow_dataflow_provider.progress.store.store import Json, Store
+from airflow_dataflow_provider.progress.wall import wall_clock
+
+HEARTBEAT_TIMEOUT: Final[Micros] = duration("60s")
+"""How long a driver may be silent before others take it for lost."""
+
+HEARTBEAT_EVERY: Final[Micros] = duration("10s")
+"""How often a driver says that it lives."""
+
+OwnerState = Literal["starting", "running", "stopped", "failed", "fenced"]
+"""What a driver last said of itself."""
+
+Liveness = Literal["alive", "released", "gone", "silent"]
+"""What others may take a driver for: ``gone`` is a process known to have ended, ``silent`` a heartbeat too old."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerInfo:
+    """A claim on a pipeline, and what its driver last said.
+
+    Args:
+        token: the number of the claim. A higher one fences it.
+        claim_id: unique to this claim.
+        host, pid, process_started, boot: the driver's process (:class:`.process.Process`).
+        mode: the runtime mode of the run.
+        run_id: the run, as whoever started it calls it.
+        claimed_at: when it was claimed, by the driver's clock.
+        heartbeat_timeout: how long this driver may be silent, in microseconds.
+        application_id: Spark's, once known.
+        ui: the address of Spark's page, once known.
+        state: what the driver last said of itself.
+        heartbeat_at: when it last said so, by its own clock.
+        detail: more about the state, for people.
+    """
+
+    token: int
+    claim_id: str
+    host: str
+    pid: int
+    process_started: int | None
+    boot: str | None
+    mode: str
+    run_id: str
+    claimed_at: Micros
+    heartbeat_timeout: Micros
+    application_id: str | None = None
+    ui: str | None = None
+    state: OwnerState = "starting"
+    heartbeat_at: Micros = 0
+    detail: str = ""
+
+    def __post_init__(self) -> None:
+        check_mode(self.mode)
+        if self.token < 1 or self.heartbeat_timeout <= 0:
+            raise bad_record(f"claim {self.token}: the token and the heartbeat's timeout must be positive")
+        if self.state not in get_args(OwnerState):
+            raise bad_record(f"claim {self.token}: state {self.state!r} is none of {', '.join(get_args(OwnerState))}")
+
+    @property
+    def process(self) -> Process:
+        """The driver's process."""
+        return Process(self.host, self.boot, self.pid, self.process_started)
+
+    def liveness(self, now: Micros) -> Liveness:
+        """What to take the driver for. Its clock and the caller's should agree within a fraction of the timeout."""
+        if self.state not in {"starting", "running"}:
+            return "released"
+        if self.process.is_gone():
+            return "gone"
+        return "alive" if now - self.heartbeat_at <= self.heartbeat_timeout else "silent"
+
+    def describe(self) -> str:
+        """Who this is, in a clause for messages."""
+        application = f", application {self.application_id}" if self.application_id else ""
+        return (
+            f"{self.mode} run {self.run_id!r} (claim {self.token}, process {self.pid} on {self.host}{application}, "
+            f"since {iso(self.claimed_at)}, last heartbeat {iso(self.heartbeat_at)})"
+        )
+
+    def to_json(self) -> Json:
+        """Everything that is known, as one object."""
+        return {**self.claim_to_json(), **self.beat_to_json()}
+
+    def claim_to_json(self) -> Json:
+        """The document of the claim, which never changes."""
+        return {
+            "token": self.token,
+            "claim_id": self.claim_id,
+            "host": self.host,
+            "pid": self.pid,
+            "process_started": self.process_started,
+            "boot": self.boot,
+            "mode": self.mode,
+            "run_id": self.run_id,
+            "claimed_at": iso(self.claimed_at),
+            "heartbeat_timeout": duration_text(self.heartbeat_timeout),
+        }
+
+    def beat_to_json(self) -> Json:
+        """The document of the heartbeat, which is replaced by the next."""
+        return {
+            "at": iso(self.heartbeat_at),
+            "state": self.state,
+            "detail": self.detail,
+            "application_id": self.application_id,
+            "ui": self.ui,
+        }
+
+    @classmethod
+    def from_json(cls, document: Json) -> OwnerInfo:
+        """Read back :meth:`to_json`, or a claim that has no heartbeat yet."""
+        claimed_at = from_iso(document["claimed_at"])
+        return cls(
+            token=document["token"],
+            claim_id=document["claim_id"],
+            host=document["host"],
+            pid=document["pid"],
+            process_started=document["process_started"],
+            boot=document["boot"],
+            mode=document["mode"],
+            run_id=document["run_id"],
+            claimed_at=claimed_at,
+            heartbeat_timeout=duration(document["heartbeat_timeout"]),
+            application_id=document.get("application_id"),
+            ui=document.get("ui"),
+            state=document.get("state", "starting"),
+            heartbeat_at=from_iso(document["at"]) if "at" in document else claimed_at,
+            detail=document.get("detail", ""),
+        )
+
+
+def present_owner(store: Store) -> OwnerInfo | None:
+    """The newest claim, with what its driver last said; None if the pipeline was never claimed."""
+    newest = next(claim_files(store).newest_first(_CLAIM), None)
+    return None if newest is None else _read(store, newest[0])
+
+
+class Ownership:
+    """A driver's right to drive a pipeline, from :meth:`claim` to :meth:`release` or to being fenced.
+
+    Guarantees:
+        Of several who claim at once, one wins. Whoever was fenced learns so at its next :meth:`check`. Nothing is
+        written after :meth:`release`: a late heartbeat raises no dead.
+    """
+
+    def __init__(self, store: Store, info: OwnerInfo) -> None:
+        self._store = store
+        self._info = info
+        self._lock = threading.Lock()
+
+    @classmethod
+    def claim(
+        cls,
+        store: Store,
+        *,
+        mode: str,
+        run_id: str,
+        now: Micros,
+        heartbeat_timeout: Micros = HEARTBEAT_TIMEOUT,
+        take_over: bool = False,
+    ) -> Ownership:
+        """Become the driver of a pipeline that has none.
+
+        A driver has gone when it released its claim, when its process is known to have ended (same machine), or when it
+        was silent for longer than it said it would be.
+
+        Args:
+            store: the pipeline's state.
+            mode: the runtime mode of this run.
+            run_id: how whoever started this run calls it.
+            now: processing time.
+            heartbeat_timeout: how long this driver may be silent before others take it for lost.
+            take_over: fence a driver that lives, too.
+
+        Raises:
+            OwnershipError: ``OWNER_HELD``, naming the driver that lives, or the one that was faster.
+        """
+        present = present_owner(store)
+        if present is not None and not take_over and present.liveness(now) == "alive":
+            raise _held(store, present)
+        process = Process.current()
+        info = OwnerInfo(
+            token=1 if present is None else present.token + 1,
+            claim_id=uuid.uuid4().hex,
+            host=process.host,
+            pid=process.pid,
+            process_started=process.started,
+            boot=process.boot,
+            mode=mode,
+            run_id=run_id,
+            claimed_at=now,
+            heartbeat_timeout=heartbeat_timeout,
+            heartbeat_at=now,
+        )
+        standing = store.put_if_absent(claim_files(store).path(info.token, _CLAIM), info.claim_to_json())
+        if standing["claim_id"] != info.claim_id:
+            raise _held(store, OwnerInfo.from_json(standing))
+        ownership = cls(store, info)
+        ownership.touch(now)
+        return ownership
+
+    @property
+    def info(self) -> OwnerInfo:
+        """The claim, and what was last said."""
+        return self._info
+
+    @property
+    def token(self) -> int:
+        """The fencing token: goes with everything this driver writes."""
+        return self._info.token
+
+    def heartbeat(
+        self,
+        now: Micros,
+        state: Literal["starting", "running"] = "running",
+        application_id: str | None = None,
+        ui: str | None = None,
+        detail: str | None = None,
+    ) -> None:
+        """Say that the driver lives, and in what state. What is None stays as it was."""
+        with self._lock:
+            info = self._info
+            self._write(
+                dataclasses.replace(
+                    info,
+                    heartbeat_at=now,
+                    state=state,
+                    application_id=info.application_id if application_id is None else application_id,
+                    ui=info.ui if ui is None else ui,
+                    detail=info.detail if detail is None else detail,
+                )
+            )
+
+    def touch(self, now: Micros) -> None:
+        """Say that the driver still lives, and nothing else."""
+        with self._lock:
+            self._write(dataclasses.replace(self._info, heartbeat_at=now))
+
+    def check(self) -> None:
+        """Make sure that no other driver has taken over; one look at the store.
+
+        Raises:
+            OwnershipError: ``OWNER_FENCED``, naming the driver that did.
+        """
+        if not self._store.exists(claim_files(self._store).path(self.token + 1, _CLAIM)):
+            return
+        newer = present_owner(self._store)
+        raise OwnershipError(
+            f"claim {self.token} (run {self._info.run_id!r}) on {self._store.url} was taken over"
+            + (f" by the {newer.describe()}" if newer else ""),
+            why="two drivers would commit the same epochs",
+            todo="nothing: this driver ends, the other goes on from the last committed epoch",
+            code="OWNER_FENCED",
+        )
+
+    def release(
+        self, now: Micros, state: Literal["stopped", "failed", "fenced"] = "stopped", detail: str | None = None
+    ) -> None:
+        """Say that the driver has ended. The first release stands."""
+        with self._lock:
+            kept = self._info.detail if detail is None else detail
+            self._write(dataclasses.replace(self._info, heartbeat_at=now, state=state, detail=kept))
+
+    def _write(self, info: OwnerInfo) -> None:
+        if self._info.state in {"starting", "running"}:
+            self._store.write_json(claim_files(self._store).path(info.token, _BEAT), info.beat_to_json())
+            self._info = info
+
+
+def fence_silent(store: Store, now: Micros) -> OwnerInfo | None:
+    """End the right of a driver that is silent and may yet live: it commits nothing more, should it wake.
+
+    Returns:
+        The driver that is fenced; None if there is no silent one.
+
+    Raises:
+        OwnershipError: ``OWNER_HELD``, if it has woken, or another driver was faster.
+    """
+    silent = present_owner(store)
+    if silent is None or silent.liveness(now) != "silent":
+        return None
+    ownership = Ownership.claim(store, mode=silent.mode, run_id=f"stop-{silent.run_id}", now=now)
+    ownership.release(now, "stopped", f"the {silent.describe()} was silent, and was fenced by a stop")
+    return silent
+
+
+class Heart:
+    """A thread that keeps an ownership's heartbeat while the job works, and notices when the job was fenced.
+
+    It never raises into the job: a heartbeat that cannot be written is logged and tried again, and being fenced is told
+    by :meth:`check`. It does not release the ownership.
+
+    Args:
+        ownership: whose heart it is.
+        every: the time between two beats, in microseconds.
+        clock: reads processing time.
+    """
+
+    def __init__(
+        self, ownership: Ownership, every: Micros = HEARTBEAT_EVERY, *, clock: Callable[[], Micros] = wall_clock
+    ) -> None:
+        self._ownership, self._every, self._clock = ownership, every, clock
+        self._fenced: OwnershipError | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="dataflow-heart", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    @property
+    def fenced(self) -> bool:
+        """Whether another driver was seen to have taken over."""
+        return self._fenced is not None
+
+    def check(self) -> None:
+        """Raise what the thread saw, without a look at the store.
+
+        Raises:
+            OwnershipError: ``OWNER_FENCED``.
+        """
+        if self._fenced is not None:
+            raise self._fenced
+
+    def _run(self) -> None:
+        while not self.fenced:
+            try:
+                self._beat()
+            except Exception:  # noqa: BLE001 - the job must not die of a store that is away for a moment
+                _log.warning("The heartbeat could not be written; it is tried again", exc_info=True)
+            if self._stop.wait(self._every / 1_000_000):
+                return
+
+    def _beat(self) -> None:
+        try:
+            self._ownership.check()
+            self._ownership.touch(self._clock())
+        except OwnershipError as error:
+            self._fenced = error
+            self._ownership.release(self._clock(), "fenced")
+
+
+_CLAIM: Final = "json"
+_BEAT: Final = "beat.json"
+
+
+def claim_files(store: Store) -> NumberedFiles:
+    """The claims, by their tokens."""
+    return NumberedFiles(store, "owners", digits=8)
+
+
+def _read(store: Store, token: int) -> OwnerInfo | None:
+    files = claim_files(store)
+
+    def with_beat(claim: Json) -> OwnerInfo:
+        return OwnerInfo.from_json({**claim, **(load_document(store, files.path(token, _BEAT), dict) or {})})
+
+    return load_document(store, files.path(token, _CLAIM), with_beat)
+
+
+def _held(store: Store, holder: OwnerInfo) -> OwnershipError:
+    return OwnershipError(
+        f"{store.url} is driven by the {holder.describe()}",
+        why="two drivers would commit the same epochs",
+        todo="wait for it, stop it (a stop request), or fence it by taking over (--take-over)",
+        code="OWNER_HELD",
+    )

@@ -1,0 +1,1 @@
+"""The documents of a pane log: commits, snapshots, and their order."""

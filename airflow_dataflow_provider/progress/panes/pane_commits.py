@@ -1,0 +1,118 @@
+"""What is published in a pane log: one small document an epoch, naming the data files that count.
+
+A data file that no commit names does not exist for readers, so they see whole epochs only, and a replayed epoch changes
+nothing. Each commit names the one before it, so that one that is gone is missed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.time import Micros, from_iso, iso
+from airflow_dataflow_provider.progress.log.records import EpochPlan, Interval, Prepared
+from airflow_dataflow_provider.progress.store.store import Json, Store
+from airflow_dataflow_provider.progress.store.written_file import WrittenFile
+
+FORMAT: Final = 2
+"""Of the folder: 2 has digests, a chain of commits, and snapshots."""
+HEADER: Final = "pane_log.json"
+COMMITS: Final = "commits"
+DATA: Final = "data"
+POINTER: Final = "pane_log.json"
+"""Under a state URL: where that state's pane log is."""
+REACH: Final = "panes_until"
+"""Among the details of an epoch's record: the newest commit of the pane log at that time, null where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaneCommit:
+    """The panes of one epoch.
+
+    Attributes:
+        epoch: the epoch's number.
+        previous: the epoch of the commit before it; None for the first one.
+        files: data files, in the order of their panes.
+        panes: the number of rows in them.
+        replaces: windows whose end lies in ``(from, to]`` are replaced by this epoch's; None: panes add to what stands.
+        mode: the runtime mode that published them.
+        committed_at: processing time.
+    """
+
+    epoch: int
+    previous: int | None
+    files: tuple[WrittenFile, ...]
+    panes: int
+    replaces: Interval | None
+    mode: str
+    committed_at: Micros
+
+    @classmethod
+    def of(cls, plan: EpochPlan, prepared: Prepared, previous: int | None, now: Micros) -> PaneCommit | None:
+        """The commit that follows from an epoch's plan and result; None where the epoch changes nothing."""
+        if "pane_files" not in prepared.details:
+            return None  # the epoch was abandoned
+        files = tuple(map(WrittenFile.from_json, prepared.details["pane_files"]))
+        if not files and plan.interval is None:
+            return None
+        return cls(plan.epoch, previous, files, prepared.details["panes"], plan.interval, plan.mode, now)
+
+    def to_json(self) -> dict[str, Any]:
+        """The commit document."""
+        return {
+            "epoch": self.epoch,
+            "previous": self.previous,
+            "files": [file.to_json() for file in self.files],
+            "panes": self.panes,
+            "replaces": None if self.replaces is None else [iso(self.replaces[0]), iso(self.replaces[1])],
+            "mode": self.mode,
+            "committed_at": iso(self.committed_at),
+        }
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> PaneCommit:
+        """Read back :meth:`to_json`."""
+        replaces = document["replaces"]
+        return cls(
+            document["epoch"],
+            document["previous"],
+            tuple(map(WrittenFile.from_json, document["files"])),
+            document["panes"],
+            None if replaces is None else (from_iso(replaces[0]), from_iso(replaces[1])),
+            document["mode"],
+            from_iso(document["committed_at"]),
+        )
+
+
+def pane_log_of(state: Store) -> Store | None:
+    """The pane log of a state; None where no driver has made one, or the URL is a pane log's own.
+
+    A relative path is under the state, wherever that has been moved or copied to.
+    """
+    if not state.exists(POINTER) or "url" not in (pointer := state.read_json(POINTER)):
+        return None
+    url = str(pointer["url"])
+    return Store.open(url if url.startswith("/") or urlsplit(url).scheme else state.child(url))
+
+
+def read_header(store: Store) -> Json:
+    """The header of a pane log.
+
+    Raises:
+        StateError: ``STATE_FORMAT`` where another release wrote it; ``STATE_UNREADABLE``.
+    """
+    return check_format(store, store.read_json(HEADER))
+
+
+def check_format(store: Store, header: Json) -> Json:
+    """The header, if this release reads its format; raises as :func:`read_header` does."""
+    if header.get("format") != FORMAT:
+        raise StateError(
+            f"the pane log {store.url} has format {header.get('format')}, this release reads format {FORMAT}",
+            why="another release wrote it, and what it means here is not known",
+            todo="use that release wherever it is read, or start anew at another state URL",
+            code="STATE_FORMAT",
+        )
+    return header

@@ -1,0 +1,103 @@
+"""What a pane log is up to some epoch, in few files: the table, and every pane that is kept.
+
+It stands for the commits up to its epoch. These, and the files that only they name, go one snapshot later, so that a
+reader that has begun with them can end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from airflow_dataflow_provider.model.time import Micros, from_iso, iso
+from airflow_dataflow_provider.progress.log.records import Interval
+from airflow_dataflow_provider.progress.store.store import Json
+from airflow_dataflow_provider.progress.store.written_file import WrittenFile
+
+SNAPSHOTS: Final = "snapshots"
+
+
+@dataclass(frozen=True, slots=True)
+class MergedPanes:
+    """The panes of some epochs that follow one another, as one file.
+
+    Attributes:
+        file: it has a column ``epoch``, unless the epoch is one.
+        first: the first of the epochs.
+        last: the last of them.
+        rows: how many panes; about, where an epoch has several files.
+        committed_at: when the last of them was committed.
+    """
+
+    file: WrittenFile
+    first: int
+    last: int
+    rows: int
+    committed_at: Micros
+
+    def to_json(self) -> Json:
+        """As it stands in a snapshot."""
+        return {
+            "file": self.file.to_json(), "first": self.first, "last": self.last, "rows": self.rows,
+            "committed_at": iso(self.committed_at),
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, document: Json) -> MergedPanes:
+        """Read back :meth:`to_json`."""
+        return cls(
+            WrittenFile.from_json(document["file"]), document["first"], document["last"], document["rows"],
+            from_iso(document["committed_at"]),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PaneSnapshot:
+    """A pane log up to an epoch.
+
+    Attributes:
+        through: the epoch of the newest commit that it stands for.
+        table: the panes that still count for the table up to ``table.last``; None where that is not worth its while.
+        panes: all panes that are kept, oldest first.
+        kept_since: the first epoch whose panes are kept.
+        intervals: by epoch, the intervals that were replaced.
+    """
+
+    through: int
+    table: MergedPanes | None
+    panes: tuple[MergedPanes, ...]
+    kept_since: int
+    intervals: tuple[tuple[int, Interval], ...]
+
+    @property
+    def files(self) -> frozenset[str]:
+        """The names of its data files."""
+        table = () if self.table is None else (self.table,)
+        return frozenset(part.file.name for part in (*table, *self.panes))
+
+    def to_json(self) -> Json:
+        """The document."""
+        return {
+            "through": self.through,
+            "table": None if self.table is None else self.table.to_json(),
+            "panes": [part.to_json() for part in self.panes],
+            "kept_since": self.kept_since,
+            "intervals": [
+                {"epoch": epoch, "replaces": [iso(after), iso(until)]} for epoch, (after, until) in self.intervals
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, document: Json) -> PaneSnapshot:
+        """Read back :meth:`to_json`."""
+        intervals = (
+            (each["epoch"], (from_iso(each["replaces"][0]), from_iso(each["replaces"][1])))
+            for each in document["intervals"]
+        )
+        return cls(
+            document["through"],
+            None if document["table"] is None else MergedPanes.from_json(document["table"]),
+            tuple(map(MergedPanes.from_json, document["panes"])),
+            document["kept_since"],
+            tuple(intervals),
+        )

@@ -1,0 +1,1 @@
+"""What a pipeline says of itself: status, watermark answers, skew."""

@@ -1,0 +1,49 @@
+"""From documents to values and back: what all record types share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from airflow_dataflow_provider.model.errors import DataflowError, StateError
+from airflow_dataflow_provider.model.time import Micros, from_iso, iso
+from airflow_dataflow_provider.progress.store.store import Json, Store
+
+T = TypeVar("T")
+
+
+def load_document(store: Store, path: str, parse: Callable[[Json], T]) -> T | None:
+    """The value in a document, or None where there is none.
+
+    Raises:
+        StateError: ``STATE_UNREADABLE``, naming the document and what is wrong in it.
+    """
+    try:
+        document = store.read_json(path)
+    except FileNotFoundError:
+        return None
+    return parse_document(store, path, document, parse)
+
+
+def parse_document(store: Store, path: str, document: Json, parse: Callable[[Json], T]) -> T:
+    """The value in a document that was read from ``path``; raises as :func:`load_document` does."""
+    try:
+        return parse(document)
+    except (AttributeError, KeyError, TypeError, ValueError, DataflowError) as error:
+        problem = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise StateError(
+            f"{store.child(path)} is not what it should be: {problem}",
+            why="it was not written by this package, or was changed since",
+            todo="restore the file, or start anew at another state URL",
+            code="STATE_UNREADABLE",
+        ) from error
+
+
+def optional_iso(time: Micros | None) -> str | None:
+    """A time as ISO 8601, None as null."""
+    return None if time is None else iso(time)
+
+
+def from_optional_iso(text: str | None) -> Micros | None:
+    """Read back :func:`optional_iso`."""
+    return None if text is None else from_iso(text)

@@ -1,0 +1,113 @@
+"""The files of rows that were set aside: expired elements, and rows that cannot be read as elements.
+
+An epoch's files are below ``expired/`` and ``rejected/``, in a folder with its number. Those count that its result
+names. Others were left by tasks that died or ran twice, and are removed. A *retention* removes the files of old epochs;
+``retention.json`` says from which epoch on they are kept, and is written before the first of them goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, Self
+
+from airflow_dataflow_provider.model.errors import DataflowError, SubmissionError
+from airflow_dataflow_provider.model.time import Micros, duration
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.store.documents import load_document
+from airflow_dataflow_provider.progress.store.store import Store
+
+EXPIRED_FOLDER: Final = "expired"
+REJECTED_FOLDER: Final = "rejected"
+NAMED: Final = {EXPIRED_FOLDER: "expired_files", REJECTED_FOLDER: "rejected_files"}
+"""Under what name the details of a result list the files of a folder."""
+
+RETENTION_CONF: Final = "dataflow.retention."
+"""Among ``--conf``, before the name of a folder: how long its rows are kept."""
+
+_RETENTION: Final = "retention.json"
+_AT_ONCE: Final = 1_000
+"""Up to how many epochs lose their files in one go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long rows that were set aside are kept after their epoch, in microseconds; None: for ever."""
+
+    expired: Micros | None = None
+    rejected: Micros | None = None
+
+    @classmethod
+    def from_conf(cls, conf: Mapping[str, str]) -> Self:
+        """Read ``dataflow.retention.expired`` and ``dataflow.retention.rejected`` out of a run's settings.
+
+        Raises:
+            SubmissionError: ``SUBMIT_CONF``.
+        """
+        found: dict[str, Micros] = {}
+        for name, text in conf.items():
+            if not name.startswith(RETENTION_CONF):
+                continue
+            what = name.removeprefix(RETENTION_CONF)
+            try:
+                keep = duration(text) if what in NAMED else 0
+            except DataflowError:
+                keep = 0
+            if keep <= 0:
+                raise SubmissionError(
+                    f"--conf {name}={text} is no retention",
+                    todo=f"give {' or '.join(RETENTION_CONF + folder for folder in NAMED)} a duration, such as 90d",
+                    code="SUBMIT_CONF",
+                )
+            found[what] = keep
+        return cls(**found)
+
+    def of(self, folder: str) -> Micros | None:
+        """How long the rows of a folder are kept."""
+        return {EXPIRED_FOLDER: self.expired, REJECTED_FOLDER: self.rejected}[folder]
+
+
+def kept_from(store: Store, folder: str) -> int:
+    """The first epoch whose rows of a folder are kept."""
+    return int((load_document(store, _RETENTION, dict) or {}).get(folder, 0))
+
+
+def sweep_orphans(store: Store, log: EpochLog, epochs: range) -> None:
+    """Remove the files of committed epochs that no result names."""
+    for epoch in epochs:
+        for folder, named in NAMED.items():
+            below = f"{folder}/{epoch:012d}"
+            # S3 answers a listing of a folder that is not there with one of all its neighbours.
+            names = store.list(below) if store.exists(below) else []
+            prepared = log.prepared(epoch) if names else None
+            if prepared is None:  # nothing is there, or nobody says what of it counts
+                continue
+            counted = {file["name"].rpartition("/")[2] for file in prepared.details.get(named, ())}
+            gone = [name for name in names if name.endswith(".parquet") and name not in counted]
+            if len(gone) == len(names):
+                store.delete(below, recursive=True)
+                continue
+            for name in gone:
+                store.delete(f"{below}/{name}")
+
+
+def apply_retention(store: Store, log: EpochLog, retention: Retention, now: Micros) -> None:
+    """Remove the files of epochs that were committed longer ago than rows are kept; of the oldest epochs first."""
+    for folder in NAMED:
+        keep = retention.of(folder)
+        if keep is None:
+            continue
+        epochs = [int(name) for name in store.list(folder) if name.isdecimal()]
+        gone = []
+        for epoch in islice(epochs, _AT_ONCE):
+            record = log.record(epoch)
+            if record is None or record.finished_at > now - keep:
+                break
+            gone.append(epoch)
+        if not gone:
+            continue
+        kept = load_document(store, _RETENTION, dict) or {}
+        store.write_json(_RETENTION, {**kept, folder: max(gone[-1] + 1, kept.get(folder, 0))})
+        for epoch in gone:
+            store.delete(f"{folder}/{epoch:012d}", recursive=True)

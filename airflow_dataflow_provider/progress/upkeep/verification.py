@@ -1,0 +1,270 @@
+"""Whether everything that a state names is there and as it was written, and what can be made anew.
+
+Reads every document and every data file once. :func:`verify` changes nothing, and a driver may go on meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final, TypeVar
+
+from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.time import Micros
+from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.records import EpochRecord
+from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain
+from airflow_dataflow_provider.progress.panes.pane_commits import (
+    DATA,
+    HEADER,
+    POINTER,
+    REACH,
+    PaneCommit,
+    pane_log_of,
+    read_header,
+)
+from airflow_dataflow_provider.progress.panes.pane_snapshots import PaneSnapshot
+from airflow_dataflow_provider.progress.requests.requests import require_pipeline
+from airflow_dataflow_provider.progress.store.store import Json, Store
+from airflow_dataflow_provider.progress.store.written_file import WrittenFile
+from airflow_dataflow_provider.progress.upkeep.set_aside import NAMED, kept_from
+
+T = TypeVar("T")
+
+RESTORE: Final = "restore it from a backup"
+_KEYED, _READ, _READ_CHAIN = "keyed", "read", "read_splits"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is missing or damaged.
+
+    Args:
+        where: its URL.
+        problem: what is wrong with it.
+        remedy: what can be done.
+        rebuild: makes it anew; None where that cannot be.
+    """
+
+    where: str
+    problem: str
+    remedy: str
+    rebuild: Callable[[], None] | None = field(default=None, compare=False, repr=False)
+
+    def to_json(self) -> Json:
+        """For ``--json``."""
+        return {
+            "where": self.where, "problem": self.problem, "remedy": self.remedy,
+            "can_be_rebuilt": self.rebuild is not None,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was looked at, and what is wrong.
+
+    Attributes:
+        state_url: the state.
+        epochs: committed epochs.
+        files: data files that were compared with their digests.
+        size: their bytes.
+        findings: what is missing or damaged, in the order of the epochs.
+    """
+
+    state_url: str
+    epochs: int
+    files: int
+    size: int
+    findings: tuple[Finding, ...]
+
+    def to_json(self) -> Json:
+        """For ``--json``."""
+        return {
+            "state_url": self.state_url, "epochs": self.epochs, "files": self.files, "bytes": self.size,
+            "findings": [finding.to_json() for finding in self.findings],
+        }  # fmt: skip
+
+
+def verify(store: Store) -> Verification:
+    """Look at everything that a state and its pane log name.
+
+    Raises:
+        StateError: ``STATE_ABSENT`` where there is no pipeline; ``STATE_UNREADABLE`` for its ``pipeline.json``.
+    """
+    require_pipeline(store)
+    while True:
+        verifier = _Verifier(store)
+        found = verifier.run()
+        # A driver that goes on removes what it has taken the place of: look again under the newest documents.
+        if not found.findings or verifier.newest_epoch() == verifier.looked_at:
+            return found
+
+
+def rebuild(findings: Iterable[Finding]) -> list[Finding]:
+    """Make anew what can be made anew.
+
+    Returns:
+        What was.
+    """
+    rebuilt = []
+    for finding in findings:
+        if finding.rebuild is not None:
+            finding.rebuild()
+            rebuilt.append(finding)
+    return rebuilt
+
+
+class _Verifier:
+    """One look at a state."""
+
+    def __init__(self, state: Store) -> None:
+        self._state, self._log = state, EpochLog(state)
+        self._findings: list[Finding] = []
+        self._kept_from: dict[str, int] = {}
+        self._epochs = self._files = self._bytes = 0
+        self.looked_at: int | None = None
+
+    def newest_epoch(self) -> int | None:
+        """The newest epoch that is committed; None where that cannot be read."""
+        try:
+            last = self._log.last_record()
+        except StateError:
+            return None
+        return None if last is None else last.epoch
+
+    def run(self) -> Verification:
+        """Look at everything."""
+        self.looked_at = self.newest_epoch()
+        self._kept_from = {folder: self._read(partial(kept_from, self._state, folder)) or 0 for folder in NAMED}
+        panes = pane_log_of(self._state)
+        snapshot = None if panes is None else self._read(PaneChain(panes).snapshot)
+        keyed, uncompacted = self._epoch_log(-1 if snapshot is None else snapshot.through)
+        if keyed is not None:
+            self._keyed(keyed)
+        if panes is not None:
+            self._pane_log(panes, snapshot, uncompacted)
+        elif any(record.details.get(REACH) is not None for record in uncompacted):
+            self._add(self._state.child(POINTER), "is missing: it says where the pane log is", RESTORE)
+        return Verification(self._state.url, self._epochs, self._files, self._bytes, tuple(self._findings))
+
+    def _epoch_log(self, through: int) -> tuple[EpochRecord | None, list[EpochRecord]]:
+        """Every epoch; the answer is the newest that has moved open windows, and those that no snapshot stands for."""
+        newest, uncompacted = None, []
+        for epoch in range(0 if self.looked_at is None else self.looked_at + 1):
+            known = len(self._findings)
+            record = self._read(partial(self._log.record, epoch))
+            if record is None:
+                if len(self._findings) == known:
+                    self._add(f"{self._state.url}, epoch {epoch}", "has no commit in the epoch log", RESTORE)
+                continue
+            self._epochs += 1
+            self._set_aside(record)
+            newest = record if record.takes_part else newest
+            if epoch > through:
+                uncompacted.append(record)
+        return newest, uncompacted
+
+    def _set_aside(self, record: EpochRecord) -> None:
+        known = len(self._findings)
+        prepared = self._read(partial(self._log.prepared, record.epoch))
+        if prepared is None:
+            if len(self._findings) == known:
+                remedy = f"{RESTORE}; only the side outputs and an audit of that epoch need it"
+                self._add(f"{self._state.url}, epoch {record.epoch}", "has no result in the epoch log", remedy)
+            return
+        for folder, named in NAMED.items():
+            kept = record.epoch >= self._kept_from[folder]
+            for document in prepared.details.get(named, ()) if kept else ():
+                remedy = f"{RESTORE}; panes and open windows do not depend on it"
+                self._check(self._state, folder, WrittenFile.from_json(document), remedy)
+
+    def _keyed(self, record: EpochRecord) -> None:
+        for stage in (record.details, *record.details.get("further", ())):
+            for chain in stage.get("chains", {}).values():
+                for document in chain["files"]:
+                    remedy = f"{RESTORE}; else run the pipeline at another state URL, which reads its source anew"
+                    self._check(self._state, _KEYED, WrittenFile.from_json(document), remedy)
+        for document in (record.details.get(_READ_CHAIN) or {}).get("files", ()):
+            remedy = "nothing: the next driver takes what was read from the epoch log"
+            self._check(self._state, _READ, WrittenFile.from_json(document), remedy)
+
+    def _pane_log(self, store: Store, snapshot: PaneSnapshot | None, records: list[EpochRecord]) -> None:
+        chain = PaneChain(store)
+        if store.exists(HEADER):
+            self._read(partial(read_header, store))
+        else:
+            self._add(store.child(HEADER), "is missing: the columns and combiners of the pane log", RESTORE)
+        if snapshot is not None:
+            if (table := snapshot.table) is not None:
+                anew = partial(chain.replace, replace(snapshot, table=None)) if snapshot.kept_since == 0 else None
+                how = "; `verify --rebuild` lets readers add up the panes that it was made of" if anew else ""
+                self._check(store, DATA, table.file, RESTORE + how, anew)
+            for part in snapshot.panes:
+                self._check(store, DATA, part.file, _recompute(part.first, part.last))
+        for commit in self._commits(chain, snapshot, records):
+            for file in commit.files:
+                self._check(store, DATA, file, _recompute(commit.epoch, commit.epoch))
+
+    def _commits(
+        self, chain: PaneChain, snapshot: PaneSnapshot | None, records: list[EpochRecord]
+    ) -> Iterator[PaneCommit]:
+        """The commits that there should be; what is missing can be made from what the epoch has left."""
+        through = -1 if snapshot is None else snapshot.through
+        named = (record.details.get(REACH) for record in records)
+        wanted = {*chain.epochs(since=through + 1), *(int(epoch) for epoch in named if epoch is not None)}
+        before = None if snapshot is None else snapshot.through
+        finished = {record.epoch: record.finished_at for record in records}
+        for epoch in sorted(epoch for epoch in wanted if epoch > through):
+            problem, commit = "is missing", None
+            try:
+                commit = chain.commit(epoch)
+            except StateError as error:
+                problem = error.what.removeprefix(chain.url(epoch)).strip()
+            if commit is None:
+                commit = self._made_anew(epoch, before, finished.get(epoch))
+                anew = None if commit is None else partial(chain.replace, commit)
+                how = "" if anew is None else ", or `verify --rebuild` makes it from the result of its epoch"
+                self._add(chain.url(epoch), problem, RESTORE + how, anew)
+            if commit is not None:
+                yield commit
+            before = epoch
+
+    def _made_anew(self, epoch: int, before: int | None, finished_at: Micros | None) -> PaneCommit | None:
+        try:
+            plan, prepared = self._log.planned(epoch), self._log.prepared(epoch)
+        except StateError:
+            return None  # it has been named already, with its epoch
+        if plan is None or prepared is None or finished_at is None:
+            return None
+        return PaneCommit.of(plan, prepared, before, finished_at)
+
+    def _check(
+        self, store: Store, folder: str, file: WrittenFile, remedy: str, anew: Callable[[], None] | None = None
+    ) -> None:
+        self._files += 1
+        try:
+            self._bytes += len(file.read(store, folder))
+        except StateError as error:
+            where = store.child(f"{folder}/{file.name}")
+            self._add(where, error.what.removeprefix(where).strip(), remedy, anew)
+
+    def _read(self, read: Callable[[], T]) -> T | None:
+        """What a document says; None where there is none, or it cannot be read, which is a finding."""
+        try:
+            return read()
+        except StateError as error:
+            where, _, problem = error.what.partition(" ")
+            self._add(where, problem, RESTORE)
+            return None
+
+    def _add(self, where: str, problem: str, remedy: str, anew: Callable[[], None] | None = None) -> None:
+        self._findings.append(Finding(where, problem, remedy, anew))
+
+
+def _recompute(first: int, last: int) -> str:
+    epochs = f"epoch {first}" if first == last else f"epochs {first} to {last}"
+    return (
+        f"{RESTORE}; the panes of {epochs} cannot be made anew, but a batch over --from and --to computes their "
+        "windows from the source again"
+    )

@@ -1,0 +1,1 @@
+"""The map side: splits in, packed partial accumulators out."""

@@ -1,0 +1,58 @@
+"""The share of rejected rows that a source allows, and what is told where there are more."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+import polars as pl
+
+from airflow_dataflow_provider.model.errors import DataError, DataflowError
+from airflow_dataflow_provider.model.sources import Source
+from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.progress.store.written_file import WrittenFile
+from airflow_dataflow_provider.progress.upkeep.set_aside import REJECTED_FOLDER
+from airflow_dataflow_provider.spark.map_side.map_task import Report
+from airflow_dataflow_provider.spark.values.frames import read_parquet
+
+_LOOKED_INTO: Final = 8
+"""Files of rejected rows that are read for the message."""
+_TOLD: Final = 3
+"""Reasons that a message names."""
+
+
+def refuse_too_many(source: Source, report: Report, store: Store) -> None:
+    """Refuse an epoch with more malformed rows than its source allows.
+
+    Such an epoch is not committed, so readers of side outputs do not see its rows: the message says what is wrong.
+
+    Raises:
+        DataError: ``DATA_REJECTED``.
+    """
+    limit: float | None = getattr(source, "max_rejected_share", None)
+    if limit is None or report.rejected <= limit * report.read:
+        return
+    files = [WrittenFile.from_json(document) for document in report.rejected_files]
+    found = _reasons(store, files[:_LOOKED_INTO])
+    where = store.child(f"{REJECTED_FOLDER}/{files[0].name}") if files else "no file"
+    told = "; ".join(f"{reason} ({count} in {file})" for (reason, file), count in found.most_common(_TOLD))
+    raise DataError(
+        f"{report.rejected} of {report.read} rows were rejected, more than the allowed share of {limit:g}"
+        + (f": {told}" if told else ""),
+        why="so many malformed rows mean that the source has changed; results would lack what is missing",
+        todo="mend the source or raise max_rejected_share. SideOutputs does not show rows of an epoch that is not "
+        f"committed; the first of these are in {where} until a run clears them away",
+        code="DATA_REJECTED",
+    )
+
+
+def _reasons(store: Store, files: list[WrittenFile]) -> Counter[tuple[str, str]]:
+    found: Counter[tuple[str, str]] = Counter()
+    for each in files:
+        try:
+            rows = read_parquet(store, REJECTED_FOLDER, each).group_by("_reason", "_file").len()
+        except (DataflowError, OSError, pl.exceptions.PolarsError):
+            continue  # the refusal itself must not fail of what would only explain it
+        for reason, file, count in rows.iter_rows():
+            found[reason, file] += count
+    return found

@@ -1,0 +1,1 @@
+"""``ParDo`` on frames, and in Spark's own expressions."""

@@ -1,0 +1,165 @@
+"""What one epoch leaves to the next: states, delays, watermarks, files left out.
+
+It follows from the epoch log alone. The driver that has just committed an epoch, and one that starts after it and reads
+the log, stand at the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso
+from airflow_dataflow_provider.model.watermarks import WatermarkCurve
+from airflow_dataflow_provider.spark.running.job import StageState
+from airflow_dataflow_provider.spark.watermark.delays import Observation
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.clock import Clock
+    from airflow_dataflow_provider.model.pipeline import Pipeline
+    from airflow_dataflow_provider.progress.log.left_out import LeftOut
+    from airflow_dataflow_provider.progress.log.log import EpochLog
+    from airflow_dataflow_provider.progress.log.records import EpochRecord
+
+KEPT = (
+    "horizon",
+    "distinct",
+    "sent",
+    "chains",
+    "further",
+    "observed",
+    "delays",
+    "clock_processing_time",
+    "state_bytes",
+    "read_splits",
+)
+"""What of a prepared result the next epochs need, and so stands in the commit too."""
+_SNAPSHOT_EVERY = 16
+"""Epochs between two whole copies of the delay sketches in the log; between them each epoch logs its own."""
+_DISTINCT = 0.4
+"""Beyond this share of distinct keys and windows among the rows of an epoch, the next one is not combined before the
+shuffle: that would group nearly every row twice."""
+
+
+class Continuation:
+    """What the next epoch goes on from.
+
+    Committed epochs move it, those of an interval do not. Only ``told`` moves when an epoch is planned.
+
+    Args:
+        pipeline: whose epochs they are.
+        partitions: the number of state partitions.
+
+    Attributes:
+        states: what each grouping goes on with.
+        told: the curve that was published last.
+        delays: of all rows so far.
+        distinct: the share of distinct keys and windows among the last epoch's rows.
+        sent: how many rows the map side of the last epoch with elements has sent; None before there is one.
+        left_out: the files that an earlier epoch was to read and has not read.
+    """
+
+    def __init__(self, pipeline: Pipeline, partitions: int) -> None:
+        self._pipeline = pipeline
+        self.states = [StageState.empty(partitions) for _ in pipeline.groupings]
+        self.told = WatermarkCurve.flat(MIN_TIME, pipeline.percentiles())
+        self.delays = Observation()
+        self.distinct = 0.0
+        self.sent: int | None = None
+        self.left_out: LeftOut | None = None
+        self._last_data_at: Micros | None = None
+        self._since_snapshot = 0
+
+    # What the log says
+
+    def absorb(self, record: EpochRecord) -> None:
+        """Make a committed epoch what the next one starts from."""
+        self._stand_at(record)
+        self._learn(record.details)
+
+    def restore(self, log: EpochLog, last: EpochRecord) -> None:
+        """Stand where the last driver stood: at the newest epoch of the stream, and the delays before it."""
+        epochs: list[EpochRecord] = []
+        for record in log.stream_records(last):
+            epochs.append(record)
+            if record.details["delays"] is not None:
+                break
+        for record in reversed(epochs):
+            self.absorb(record)
+
+    def _stand_at(self, record: EpochRecord) -> None:
+        details = record.details
+        self.states = [StageState.from_json(state) for state in (details, *details["further"])]
+        self.distinct, self.sent = details["distinct"], details.get("sent")
+        self.told = record.published if record.told is None else record.told
+        self.left_out = record.left_out
+        if record.kind == "data":
+            self._last_data_at = from_iso(details["clock_processing_time"])
+
+    def _learn(self, details: Mapping[str, Any]) -> None:
+        if details["delays"] is not None:
+            self.delays, self._since_snapshot = Observation.from_json(details["delays"]), 0
+            return
+        self._since_snapshot += 1
+        if details["observed"] is not None:
+            self.delays = self.delays_with(Observation.from_json(details["observed"]))
+
+    # What the next epoch asks
+
+    def estimate(self, now: Micros, *, idle: bool) -> WatermarkCurve:
+        """The curve as the delays seen so far have it.
+
+        Args:
+            now: the processing time.
+            idle: the source has nothing more at the moment, so that its frontier may follow the clock.
+        """
+        if self.left_out is not None:
+            return self.told  # the delays of what is not read are not known
+        source, percentiles = self._pipeline.source, self._pipeline.percentiles()
+        if source.has_perfect_watermark:
+            return WatermarkCurve.flat(now, percentiles)
+        idle_after = source.watermark.idle_after
+        silence = 0 if self._last_data_at is None else now - self._last_data_at
+        follows = idle and idle_after is not None and self._last_data_at is not None and silence >= idle_after
+        return self.delays.curve(percentiles, idle_for=silence if follows else 0)
+
+    def delays_with(self, observed: Observation) -> Observation:
+        """The delays after an epoch that has observed this."""
+        return self.delays.merged(observed, self._pipeline.source.watermark.horizons)
+
+    @property
+    def snapshot_is_due(self) -> bool:
+        """Whether the next epoch is to log its delays whole."""
+        return self._since_snapshot + 1 >= _SNAPSHOT_EVERY
+
+    @property
+    def combining_pays(self) -> bool:
+        """Whether rows are to be combined before the shuffle, as far as the last epoch tells."""
+        return self.distinct <= _DISTINCT
+
+    def fits(self, rows: int, *, elements: bool) -> bool:
+        """Whether the next epoch has to do with so many rows at most, as far as the last one tells.
+
+        Args:
+            rows: open windows, and what the map side sends.
+            elements: whether the map side has anything to send.
+        """
+        sent = self.sent if elements else 0
+        return sent is not None and sent + self.open_windows <= rows
+
+    @property
+    def open_windows(self) -> int:
+        """How many windows all groupings have open."""
+        return sum(chain.live for state in self.states for chain in state.chains.values())
+
+    def is_due(self, clock: Clock, horizon: Micros) -> bool:
+        """Whether an epoch without elements has anything to do."""
+        if clock.signals:
+            return True
+        for number, (grouping, state) in enumerate(zip(self._pipeline.groupings, self.states, strict=True)):
+            if number:
+                clock, horizon = state.hold.arriving(clock)
+            lateness = grouping.allowed_lateness
+            if any(chain.live and chain.wake.is_due(clock, horizon, lateness) for chain in state.chains.values()):
+                return True
+        return False

@@ -1,0 +1,395 @@
+"""One epoch after the other: plan, run, prepare, commit (DESIGN 5).
+
+Each step leaves a document that is written once. After a crash between any two of them, the next driver finds the open
+plan and goes on where it stood: with the clock that was planned, and with the result that was prepared, if one was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from airflow_dataflow_provider.model.batch import FAIL, FIRE
+from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.errors import SubmissionError
+from airflow_dataflow_provider.model.modes import RuntimeMode
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, from_iso, iso
+from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
+from airflow_dataflow_provider.progress.log.left_out import LeftOut, left_out_after
+from airflow_dataflow_provider.progress.log.records import EpochKind, EpochPlan, EpochRecord, Prepared, RowCounts
+from airflow_dataflow_provider.progress.panes.pane_commits import REACH
+from airflow_dataflow_provider.progress.requests import requests, signals
+from airflow_dataflow_provider.progress.upkeep import set_aside
+from airflow_dataflow_provider.progress.upkeep.housekeeping import Housekeeping
+from airflow_dataflow_provider.spark.map_side.map_task import Report
+from airflow_dataflow_provider.spark.map_side.rejects import refuse_too_many
+from airflow_dataflow_provider.spark.reduce_side import state
+from airflow_dataflow_provider.spark.reduce_side.driver_side import has_few_keys, is_plain
+from airflow_dataflow_provider.spark.reduce_side.reduce_task import Reduced
+from airflow_dataflow_provider.spark.running.continuation import KEPT, Continuation
+from airflow_dataflow_provider.spark.running.job import EpochJob, StageState
+from airflow_dataflow_provider.spark.running.run import Run
+from airflow_dataflow_provider.spark.sources.read_splits import ReadSplits
+from airflow_dataflow_provider.spark.sources.splits import Everything, Input
+from airflow_dataflow_provider.spark.sources.stragglers import Share
+from airflow_dataflow_provider.spark.values.frames import from_blob
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.progress.log.split import Split
+    from airflow_dataflow_provider.progress.requests.requests import Request
+
+_ABANDONED = "abandoned"
+"""In the details of a result that says: nothing came of this plan, and nothing will."""
+_FORGOTTEN = "forgotten"
+"""In the details of a plan: the files that are left out no more, though they are not read."""
+_SWEEP_EVERY = 16
+"""Epochs between two looks for state files that no chain holds any more."""
+
+
+class Epochs:
+    """The epochs of one driver. Calls must not overlap."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        last = run.log.last_record()
+        self._next = 0 if last is None else last.epoch + 1
+        self._before = Continuation(run.pipeline, run.identity.partitions)
+        opened = run.log.open_plan()
+        run.log.refuse_lost_end(last, opened)
+        self._resumed = None if opened is None else opened.epoch
+        self._signals = signals.listened_to(run.pipeline)
+        self._housekeeping = Housekeeping(run.store, run.log, run.ownership.token, run.retention)
+        # In a batch processing time stands still until the input ends.
+        self._timers = MIN_TIME if run.mode == RuntimeMode.BATCH else None
+        self.read = ReadSplits.restore(run.store, run.log, last)
+        if last is not None:
+            self._before.restore(run.log, last)
+            if last.takes_part:
+                self._forget_signals(run.log.planned(last.epoch))
+
+    # Epochs
+
+    def data(self, splits: Sequence[Split], *, waiting: int = 0) -> bool:
+        """An epoch over some splits.
+
+        Args:
+            splits: those that it is to read.
+            waiting: how many more wait for the epochs after it.
+
+        Returns:
+            Whether there was one. A batch for which enough is read already leaves out what it has left out before.
+        """
+        files = self._input(tuple(splits))
+        if not splits or (isinstance(files, Share) and files.enough <= 0):
+            return False
+        now = self._run.now()
+        self._before.told = self._estimate(now, idle=False)
+        clock = Clock(now, self._before.told, timers_until=self._timers)
+        self._finish(self._plan("data", clock, self._raised(now), splits=tuple(splits)), files, waiting)
+        return True
+
+    def _input(self, splits: tuple[Split, ...]) -> Input:
+        percentile = self._run.policies.percentile
+        if percentile is None or self._run.policies.waits_for_everything:
+            return Everything(splits)
+        return Share.over(splits, self._before.left_out, percentile)
+
+    @property
+    def left_out(self) -> LeftOut | None:
+        """What was planned up to now and is not read."""
+        return self._before.left_out
+
+    def clock(self, *, idle: bool) -> bool:
+        """An epoch without elements, if the clock has moved far enough for it to say anything.
+
+        Args:
+            idle: the source has nothing more at the moment, so that its frontier may follow the clock.
+
+        Returns:
+            Whether there was one.
+        """
+        now = self._run.now()
+        curve, raised = self._estimate(now, idle=idle), self._raised(now)
+        if curve == self._before.told and not raised and not self._before.is_due(Clock(now, curve), curve.at(100)):
+            return False
+        self._before.told = curve
+        self._finish(self._plan("clock", Clock(now, curve), raised), None)
+        return True
+
+    def end_of_input(self) -> None:
+        """Fire as at the end of input. Windows stay open by the estimate, so that a later run can go on.
+
+        Where something is left out, the watermarks of the share that is read are at the end, and no others.
+
+        Raises:
+            SubmissionError: ``SUBMIT_TIMERS_PENDING``.
+        """
+        now, policy = self._run.now(), self._run.policies.at_end_of_input
+        self._before.told = self._estimate(now, idle=True)
+        fired = Clock(now, self._end(), timers_until=MAX_TIME)
+        ignored = replace(fired, timers_until=self._timers)
+        if policy is FAIL and self._count_panes(fired) != self._count_panes(ignored):
+            raise SubmissionError(
+                "the input has ended, and triggers still wait for a processing time",
+                why="processing_time_at_end_of_input=fail: what they would publish depends on when the run runs",
+                todo="run it again with fire or ignore: all that was read is in the state",
+                code="SUBMIT_TIMERS_PENDING",
+            )
+        clock, told = fired if policy is FIRE else ignored, {"told": self._before.told.to_json()}
+        self._finish(self._plan("end_of_input", clock, self._raised(now), details=told), None)
+
+    def _end(self) -> WatermarkCurve:
+        left = self._before.left_out
+        if left is None:
+            return END_OF_INPUT
+        known = {*self._before.told.percentiles, *self._run.pipeline.percentiles(), left.percent_read}
+        return WatermarkCurve(
+            tuple((p, MAX_TIME if p <= left.percent_read else self._before.told.at(p)) for p in sorted(known))
+        )
+
+    def _count_panes(self, clock: Clock) -> int:
+        """How many panes the end of input would publish under a clock: a run of it that counts for nothing."""
+        plan = EpochPlan(
+            self._next, "end_of_input", self._run.ownership.token, self._run.run_id, self._run.mode, clock,
+            clock.processing_time,
+        )  # fmt: skip
+        answered, _ = self._job(plan, None, self._before.told.at(100))
+        return sum(answer["panes"] for reduced in answered for _, answer, _ in reduced)
+
+    def interval(self, splits: Sequence[Split], interval: tuple[Micros, Micros]) -> None:
+        """One epoch that recomputes the windows whose end lies in ``(from, to]`` and replaces what stood there."""
+        clock = Clock(self._run.now(), END_OF_INPUT, timers_until=MAX_TIME)
+        self._finish(self._plan("interval", clock, interval=interval), Everything(tuple(splits)))
+
+    def resume(self, listed: Callable[[], Sequence[Split]]) -> None:
+        """Finish what the driver before this one had planned, with the clock and the splits that it had planned.
+
+        A split that is away, or has changed, is left out by name; a later epoch reads it as it is then. A plan of an
+        interval that has no result yet is given up instead: nobody waits for it, and its input may be what ended it.
+
+        Args:
+            listed: lists the splits that are there now.
+        """
+        plan = self._run.log.open_plan()
+        if plan is None:
+            return
+        if self._run.log.prepared(plan.epoch) is None:
+            if plan.kind == "interval":
+                self._abandon(plan)
+                return
+            if plan.kind == "data":
+                there = set(listed()) if plan.splits else set()
+                found = tuple(split for split in plan.splits or () if split in there)
+                self._finish(plan, self._input(found) if found else None)
+                return
+        self._finish(plan, None)
+
+    def _abandon(self, plan: EpochPlan) -> None:
+        run = self._run
+        run.ownership.check()
+        prepared = run.log.prepare(Prepared(plan.epoch, run.ownership.token, {_ABANDONED: True}))
+        if not prepared.details.get(_ABANDONED):
+            self._finish(plan, None)  # the driver that had planned it was still at work
+            return
+        self._commit_abandoned(plan)
+
+    def _commit_abandoned(self, plan: EpochPlan) -> None:
+        run = self._run
+        run.log.commit(
+            EpochRecord(
+                epoch=plan.epoch, kind="abandoned", mode=plan.mode, run_id=plan.run_id, token=run.ownership.token,
+                clock=plan.clock, published=self._before.told, end_of_input=False, rows=RowCounts(), panes=0,
+                frontier=None, backlog=None, interval=None, started_at=plan.planned_at, finished_at=run.now(),
+                details={REACH: run.panes.until},
+            )
+        )  # fmt: skip
+        self._next = plan.epoch + 1
+
+    def sweep(self) -> None:
+        """Remove what nothing stands on any more, and compact the logs; only between epochs."""
+        files = (file for each in self._before.states for chain in each.chains.values() for file in chain.files)
+        state.sweep(self._run.store, files, before=self._next)
+        self.read.sweep(self._run.store)
+        self._housekeeping.sweep(before=self._next, now=self._run.now())
+        self._run.panes.compact(before=self._next, now=self._run.now())
+
+    def _estimate(self, now: Micros, *, idle: bool) -> WatermarkCurve:
+        """The curve to be told now; a test may say it."""
+        curve = self._before.estimate(now, idle=idle) if self._run.script is None else self._run.script()
+        return curve.raised_to(self._before.told)
+
+    # Steps
+
+    def _plan(
+        self,
+        kind: EpochKind,
+        clock: Clock,
+        raised: Sequence[Request] = (),
+        *,
+        splits: tuple[Split, ...] | None = None,
+        interval: tuple[Micros, Micros] | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> EpochPlan:
+        run = self._run
+        run.ownership.check()
+        forgotten = [request.path for request in raised if request.path]
+        plan = EpochPlan(
+            self._next,
+            kind,
+            run.ownership.token,
+            run.run_id,
+            run.mode,
+            replace(clock, signals=signals.names(raised)),
+            run.now(),
+            interval,
+            {**(details or {}), **({_FORGOTTEN: forgotten} if forgotten else {})},
+            tuple(request.id for request in raised),
+            splits,
+        )
+        return run.log.plan(plan)
+
+    def _finish(self, plan: EpochPlan, files: Input | None, waiting: int | None = None) -> None:
+        """Take a planned epoch to its commit, from wherever it stands."""
+        run = self._run
+        prepared = run.log.prepared(plan.epoch)
+        if prepared is None:
+            result = self._execute(plan, files)
+            for folder in (state.FOLDER, *set_aside.NAMED):
+                run.store.sync(f"{folder}/{plan.epoch:012d}")
+            run.panes.sync()
+            run.ownership.check()
+            prepared = run.log.prepare(Prepared(plan.epoch, run.ownership.token, result))
+        details = prepared.details
+        run.ownership.check()
+        if details.get(_ABANDONED):
+            self._commit_abandoned(plan)
+            return
+        now = run.now()
+        panes_until = run.panes.commit(plan, prepared, now)
+        frontier = from_iso(details["frontier"])
+        left_out = LeftOut.from_json(details["left_out"]) if details.get("left_out") else None
+        record = run.log.commit(
+            EpochRecord(
+                epoch=plan.epoch,
+                kind=plan.kind,
+                mode=plan.mode,
+                run_id=plan.run_id,
+                token=run.ownership.token,
+                clock=plan.clock,
+                published=self._published(plan),
+                end_of_input=plan.kind == "end_of_input" and left_out is None,
+                rows=RowCounts(details["read"], details["late"], details["expired"], details["rejected"]),
+                panes=details["panes"],
+                frontier=None if frontier == MIN_TIME else frontier,
+                backlog=None
+                if files is not None and waiting is None
+                else (waiting or 0) + (len(left_out.files) if left_out else 0),
+                interval=plan.interval,
+                started_at=plan.planned_at,
+                finished_at=now,
+                details={**{name: details[name] for name in KEPT if name in details}, REACH: panes_until},
+                left_out=left_out,
+            )
+        )
+        self._next = plan.epoch + 1
+        self._forget_signals(plan)
+        if record.takes_part:
+            self._before.absorb(record)
+            read = set(details["files"]) if plan.splits else set()
+            self.read.commit(split for split in plan.splits or () if split.path in read)
+        if plan.epoch % _SWEEP_EVERY == 0:
+            self.sweep()
+        run.on_commit(record)
+
+    def _published(self, plan: EpochPlan) -> WatermarkCurve:
+        told = plan.details.get("told")
+        return plan.clock.watermarks if told is None else WatermarkCurve.from_json(told)
+
+    def _execute(self, plan: EpochPlan, files_in: Input | None) -> dict[str, Any]:
+        """Run the epoch on Spark; the answer is all that its commit needs, as JSON."""
+        run, clock = self._run, plan.clock
+        horizon = MIN_TIME if plan.kind == "interval" else self._published(plan).at(100)
+        report, few, files = Report(), [], {}
+        panes = written = folded = 0
+        workers: dict[str, str] = {}
+        answered, states = self._job(plan, files_in, horizon)
+        for reduced in answered:
+            for reports, answer, panes_here in reduced:
+                for document in reports:
+                    report.add(document, run.pipeline.source.watermark.horizons)
+                partition = int(answer["partition"])
+                if panes_here is not None:
+                    few.append((partition, from_blob(panes_here)))
+                panes += answer["panes"]
+                written += answer["written"]
+                report.late += answer["late"]
+                report.expired += answer["expired"]
+                workers[str(partition)] = answer["worker"]
+                report.expired_files += answer["expired_files"]
+                if answer["pane_file"]:
+                    files[partition] = answer["pane_file"]
+        if answered:
+            folded = sum(answer["folded"] for _, answer, _ in answered[0])
+        refuse_too_many(run.pipeline.source, report, run.store)
+        delays = self._before.delays_with(report.observation)
+        left_out = left_out_after(
+            self._before.left_out, plan.splits or (), {*report.files, *plan.details.get(_FORGOTTEN, ())}
+        )
+        few.sort(key=lambda pair: pair[0])
+        return {
+            **{name: value for name, value in report.to_json().items() if name != "observation"},
+            "panes": panes,
+            "pane_files": run.panes.stage(plan.epoch, [frame for _, frame in few], files),
+            "state_bytes": written,
+            "workers": workers,
+            "horizon": iso(states[0].expired_until),
+            "distinct": folded / report.read if report.read else self._before.distinct,
+            "sent": folded if report.read else self._before.sent,
+            "frontier": iso(delays.frontier),
+            "chains": states[0].to_json()["chains"],
+            "further": [each.to_json() for each in states[1:]],
+            "observed": report.observation.to_json() if report.observation.count else None,
+            "delays": delays.to_json() if self._before.snapshot_is_due else None,
+            "clock_processing_time": iso(clock.processing_time),
+            "left_out": None if left_out is None else left_out.to_json(),
+            "read_splits": self.read.save(run.store, plan.epoch).to_json() if plan.interval is None else None,
+        }
+
+    def _job(
+        self, plan: EpochPlan, files: Input | None, horizon: Micros
+    ) -> tuple[list[list[Reduced]], list[StageState]]:  # fmt: skip
+        """The epoch's work on Spark; none where there is nothing to do at all."""
+        run = self._run
+        several = len(run.pipeline.groupings) > 1  # what the first is told moves what the next one is told
+        if files is None and not several and not self._before.is_due(plan.clock, horizon):
+            return [], [replace(self._before.states[0], expired_until=horizon), *self._before.states[1:]]
+        job = EpochJob(
+            run.stages, run.identity.partitions, run.store.url, run.panes.url, plan.epoch, plan.clock, horizon,
+            self._before.combining_pays, plan.interval, in_driver=self._fits_driver(plan, files),
+        )  # fmt: skip
+        if files is None and not self._before.open_windows:
+            return job.in_process((), self._before.states)  # nothing is open: no task has anything to do
+        return run.workers.run(job, files, self._before.states, f"{run.pipeline.name}: epoch {plan.epoch}, {plan.kind}")
+
+    def _fits_driver(self, plan: EpochPlan, files: Input | None) -> bool:
+        """Whether the driver is to reduce; not an epoch that is done again: what ended it may have been too much."""
+        run, before = self._run, self._before
+        if plan.epoch == self._resumed or isinstance(files, Share) or not is_plain(run.stages):
+            return False
+        if files is not None and (plan.interval is not None or before.sent is None):
+            open_windows = 0 if plan.interval is not None else before.open_windows
+            return open_windows <= run.driver_rows > 0 and has_few_keys(run.pipeline, files.splits)
+        return before.fits(run.driver_rows, elements=files is not None)
+
+    def _raised(self, now: Micros) -> list[Request]:
+        """What people have asked of the next epoch: signals for its clock, and files to be forgotten."""
+        raised = signals.raised(self._run.store, self._signals, now)
+        if self._before.left_out is not None:
+            raised += [request for request in requests.pending(self._run.store) if request.kind == "forget"]
+        return raised
+
+    def _forget_signals(self, committed: EpochPlan | None) -> None:
+        """A committed epoch has taken its signals; before the next one is planned, nobody must find them again."""
+        if committed is not None:
+            signals.forget(self._run.store, committed.requests)

@@ -1,0 +1,1 @@
+"""Sources: listing them, sharing their splits out among tasks, reading files to frames."""

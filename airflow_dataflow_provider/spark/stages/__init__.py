@@ -1,0 +1,1 @@
+"""What both sides share: the groupings as stages, and rows to state partitions."""

@@ -1,0 +1,1 @@
+"""Values: their types, their bytes and their hash."""
