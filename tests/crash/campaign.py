@@ -85,10 +85,10 @@ class Campaign:
         """Kill a driver so many times, then let one run to the end of its input."""
         while len(self.kills) < kills:
             driver = self.drive(self.state, self.mode)
-            planned = self._planned()
+            planned = self.planned()
             # Into the run: a few epochs on, and then anywhere within one.
             target = planned + (self.random.randint(0, 3) if self.mode in {"micro-batch", "streaming"} else 0)
-            while driver.poll() is None and self._planned() <= target:
+            while driver.poll() is None and self.planned() <= target:
                 time.sleep(0.005)
             time.sleep(self.random.uniform(0, 0.5))
             if driver.poll() is None:
@@ -148,7 +148,7 @@ class Campaign:
     def _log(self) -> EpochLog:
         return EpochLog(Store.open(str(self.state)))
 
-    def _planned(self) -> int:
+    def planned(self) -> int:
         """The number of epochs that are planned."""
         last = self._log().last_record()
         committed = 0 if last is None else last.epoch + 1
