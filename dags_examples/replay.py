@@ -55,13 +55,13 @@ class Replay:
         if not self.start < self.end:
             raise DefinitionError(
                 f"the replay ends at {iso(self.end)}, not after its start {iso(self.start)}",
-                todo="give --to a later time than --from",
+                hint="give --to a later time than --from",
                 code="TIME_EMPTY_SPAN",
             )
         if self.file_minutes < 1:
             raise DefinitionError(
                 f"file_minutes={self.file_minutes!r} is no length for a file",
-                todo="give a whole number of minutes, 1 or more",
+                hint="give a whole number of minutes, 1 or more",
                 code="TIME_BAD_DURATION",
             )
         self._take_folder()
@@ -146,8 +146,8 @@ class Replay:
             if theirs != mine:
                 raise StateError(
                     f"{self.out} holds another replay: {theirs}, not {mine}",
-                    why="their files would hold the same departures twice",
-                    todo="give another folder, or empty this one",
+                    reason="their files would hold the same departures twice",
+                    hint="give another folder, or empty this one",
                     code="STATE_OTHER_REPLAY",
                 ) from None
         finally:

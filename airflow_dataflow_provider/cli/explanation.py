@@ -58,7 +58,7 @@ class Explanation:
             "percentiles": list(self.percentiles),
             "sections": {section.name: list(section.lines) for section in self.sections},
             "refusals": [
-                {"error": error.code, "what": error.what, "why": error.why, "todo": error.todo}
+                {"error": error.code, "what": error.what, "reason": error.reason, "hint": error.hint}
                 for error in self.refusals
             ],
         }
@@ -114,4 +114,4 @@ def _refused(refusals: list[SubmissionError]) -> list[str]:
         "Nothing of this definition. Files, columns, their types and the state are checked when it is submitted, "
         "before Spark starts."
     )
-    return [f"[{error.code}] {error.what}. What to do: {error.todo}." for error in refusals] or [nothing]
+    return [f"[{error.code}] {error.what}. What to do: {error.hint}." for error in refusals] or [nothing]

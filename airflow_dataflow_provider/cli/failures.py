@@ -51,8 +51,8 @@ def as_dataflow_error(error: BaseException) -> DataflowError:
         case KeyboardInterrupt():
             return InterruptedRunError(
                 "the command was interrupted",
-                why="somebody pressed Ctrl-C, or the process got SIGINT",
-                todo="run it again: it goes on after the last committed epoch",
+                reason="somebody pressed Ctrl-C, or the process got SIGINT",
+                hint="run it again: it goes on after the last committed epoch",
                 code="RUN_INTERRUPTED",
             )
         case BrokenPipeError():
@@ -61,26 +61,26 @@ def as_dataflow_error(error: BaseException) -> DataflowError:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return SubmissionError(
                 "standard output was closed before everything was written to it",
-                todo="let what reads it read to the end",
+                hint="let what reads it read to the end",
                 code="SUBMIT_OUTPUT",
             )
         case OSError():
             return EngineError(
                 f"the machine refused: {error}",
-                why="an operation of the operating system failed that nothing should stand in the way of",
-                todo="check space, permissions and the network, then run again",
+                reason="an operation of the operating system failed that nothing should stand in the way of",
+                hint="check space, permissions and the network, then run again",
                 code="ENGINE_MACHINE",
             )
         case MemoryError():
             return EngineError(
                 "the machine has no memory left for this process",
-                todo="give the process more memory, or split the work: max_files_per_epoch, an interval",
+                hint="give the process more memory, or split the work: max_files_per_epoch, an interval",
                 code="ENGINE_MACHINE",
             )
     return EngineError(
         f"{type(error).__name__}: {_first_line(error)}",
-        why="no part of this package expects this error, so it is most likely a bug of it",
-        todo="run again; if it comes again, report it with the traceback",
+        reason="no part of this package expects this error, so it is most likely a bug of it",
+        hint="run again; if it comes again, report it with the traceback",
         code="INTERNAL_ERROR",
     )
 

@@ -57,8 +57,8 @@ def _by_name(name: str, reference: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-            todo = "run from the folder it is in, set PYTHONPATH, or give the path of the file"
-            raise _not_found(reference, f"there is no module {error.name!r}", todo) from error
+            hint = "run from the folder it is in, set PYTHONPATH, or give the path of the file"
+            raise _not_found(reference, f"there is no module {error.name!r}", hint) from error
         raise
 
 
@@ -84,8 +84,8 @@ def _does_not_load(name: str, error: BaseException) -> DefinitionError:
     place = _place(error)
     return DefinitionError(
         f"{name} cannot be loaded: {type(error).__name__}{f': {text}' if text else ''}",
-        why=f"it happened at {place}" if place else "the pipeline is made by running its module",
-        todo="correct it; the command `python FILE` shows the same with all its lines",
+        reason=f"it happened at {place}" if place else "the pipeline is made by running its module",
+        hint="correct it; the command `python FILE` shows the same with all its lines",
         code="DEFINITION_LOAD",
     )
 
@@ -104,5 +104,5 @@ def _is_installed(file: str) -> bool:
     return any(path.is_relative_to(folder) for folder in (_PACKAGE, *_INSTALLED))
 
 
-def _not_found(reference: str, why: str, todo: str) -> DefinitionError:
-    return DefinitionError(f"no pipeline at {reference!r}", why=why, todo=todo, code="DEFINITION_NOT_FOUND")
+def _not_found(reference: str, reason: str, hint: str) -> DefinitionError:
+    return DefinitionError(f"no pipeline at {reference!r}", reason=reason, hint=hint, code="DEFINITION_NOT_FOUND")

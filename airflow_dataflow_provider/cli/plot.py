@@ -31,7 +31,7 @@ def call(options: argparse.Namespace) -> int:
     except OSError as error:
         raise SubmissionError(
             f"the picture cannot be written to {options.out}: {error.strerror}",
-            todo="give --out another place",
+            hint="give --out another place",
             code="SUBMIT_OUTPUT",
         ) from error
     print(f"{options.out}: {skew.epochs:,} epochs, {skew.rows:,} rows")  # noqa: T201 - what the command has done

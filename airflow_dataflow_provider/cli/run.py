@@ -129,8 +129,8 @@ def _interval(begin: str | None, end: str | None) -> tuple[int, int] | None:
     if begin is None or end is None:
         raise SubmissionError(
             f"{'--to' if begin is None else '--from'} was given alone",
-            why="half an interval would silently mean everything before or after it",
-            todo="give both --from and --to",
+            reason="half an interval would silently mean everything before or after it",
+            hint="give both --from and --to",
             code="SUBMIT_INTERVAL",
         )
     return to_micros(begin, what="--from"), to_micros(end, what="--to")

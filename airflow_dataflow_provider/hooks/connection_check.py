@@ -25,8 +25,8 @@ def try_root(url: str) -> None:
     if local is not None and not Path(local).parent.is_dir():
         raise SubmissionError(
             f"the state root {url} is no folder",
-            why="the states of all pipelines are below it, and a name with a mistake in it would make another one",
-            todo="correct it, or create the folder",
+            reason="the states of all pipelines are below it, and a name with a mistake in it would make another one",
+            hint="correct it, or create the folder",
             code="SUBMIT_CONNECTION",
         )
     store.write_json(name, {})
@@ -45,6 +45,6 @@ def try_interpreter(python: str) -> None:
         words = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
         raise SubmissionError(
             f"the interpreter {python!r} cannot run a driver: {words[-1] if words else error}",
-            todo="name a Python that has airflow-dataflow-provider[spark] installed",
+            hint="name a Python that has airflow-dataflow-provider[spark] installed",
             code="SUBMIT_CONNECTION",
         ) from error

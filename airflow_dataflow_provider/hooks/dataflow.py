@@ -68,7 +68,7 @@ class DataflowSettings:
         if unknown:
             raise SubmissionError(
                 f"the connection {conn_id!r} has a field {unknown[0]!r}, which means nothing",
-                todo=f"use {', '.join(_FIELDS)}",
+                hint=f"use {', '.join(_FIELDS)}",
                 code="SUBMIT_CONNECTION",
             )
         properties = extra.get("conf") or {}
@@ -79,7 +79,7 @@ class DataflowSettings:
         if not isinstance(properties, Mapping):
             raise SubmissionError(
                 f"the field 'conf' of the connection {conn_id!r} is not a mapping of Spark properties",
-                todo='write JSON, for example {"spark.executor.memory": "2g"}',
+                hint='write JSON, for example {"spark.executor.memory": "2g"}',
                 code="SUBMIT_CONNECTION",
             )
         return cls(
@@ -123,7 +123,7 @@ class DataflowHook(BaseHook):
                 return DataflowSettings()
             raise SubmissionError(
                 f"there is no connection {self.dataflow_conn_id!r}",
-                todo="create it with type 'dataflow', or leave dataflow_conn_id out",
+                hint="create it with type 'dataflow', or leave dataflow_conn_id out",
                 code="SUBMIT_CONNECTION",
             ) from None
         return DataflowSettings.from_extra(connection.extra_dejson, conn_id=self.dataflow_conn_id)
@@ -141,8 +141,8 @@ class DataflowHook(BaseHook):
         except AirflowNotFoundException:
             raise SubmissionError(
                 f"there is no Spark connection {conn_id!r}",
-                why="a driver is submitted through one",
-                todo=f"create it with type 'spark'; its host is the master, for example local[2] or spark://host:7077 "
+                reason="a driver is submitted through one",
+                hint=f"create it with type 'spark'; its host is the master, for example local[2] or spark://host:7077 "
                 f'(or set AIRFLOW_CONN_{conn_id.upper()}=\'{{"conn_type": "spark", "host": "local[2]"}}\')',
                 code="SUBMIT_SPARK_CONNECTION",
             ) from None
@@ -158,7 +158,7 @@ class DataflowHook(BaseHook):
         if self.settings.state_root is None:
             raise SubmissionError(
                 f"nobody says where the state of {pipeline!r} is",
-                todo=f"give state=..., or set state_root on the connection {self.dataflow_conn_id!r}",
+                hint=f"give state=..., or set state_root on the connection {self.dataflow_conn_id!r}",
                 code="SUBMIT_NO_STATE",
             )
         return f"{self.settings.state_root.rstrip('/')}/{name}"

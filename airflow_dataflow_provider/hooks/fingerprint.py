@@ -46,8 +46,8 @@ def fingerprint(pipeline: PipelineReference, python: str, environment: Mapping[s
         words = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
         raise SubmissionError(
             f"the pipeline {str(pipeline)!r} cannot be loaded by {python}: {words[-1] if words else error}",
-            why="the driver runs there, and its definition is compared with the one that runs",
-            todo="make the module importable there (beside the DAG file, or in the DAGs folder)",
+            reason="the driver runs there, and its definition is compared with the one that runs",
+            hint="make the module importable there (beside the DAG file, or in the DAGs folder)",
             code="SUBMIT_PIPELINE_LOAD",
         ) from error
     return answer.stdout.rpartition("fingerprint=")[2].strip()

@@ -32,7 +32,7 @@ class PipelineReference:
         if not (self.file or _DOTTED.fullmatch(self.module)) or not _DOTTED.fullmatch(self.attribute):
             raise DefinitionError(
                 f"pipeline={str(self)!r} does not say where the pipeline is",
-                todo='write "module:attribute" or "/path/file.py:attribute", for example "flights:departures"',
+                hint='write "module:attribute" or "/path/file.py:attribute", for example "flights:departures"',
                 code="SUBMIT_PIPELINE",
             )
 
@@ -74,8 +74,8 @@ class PipelineReference:
                 return PipelineReference(str(candidate.resolve()), self.attribute)
         raise SubmissionError(
             f"pipeline file {self.module!r} does not exist",
-            why=f"looked at {', '.join(str(candidate.absolute()) for candidate in candidates)}",
-            todo="give the absolute path, or a path relative to the folder of the DAG file",
+            reason=f"looked at {', '.join(str(candidate.absolute()) for candidate in candidates)}",
+            hint="give the absolute path, or a path relative to the folder of the DAG file",
             code="SUBMIT_PIPELINE_FILE",
         )
 
@@ -88,8 +88,8 @@ class PipelineReference:
         if self.file and self.file.stem in sys.stdlib_module_names:
             raise SubmissionError(
                 f"the pipeline file {self.file.name!r} has the name of a module of Python's own",
-                why="on the cluster it would be imported in its place",
-                todo="give the file another name",
+                reason="on the cluster it would be imported in its place",
+                hint="give the file another name",
                 code="SUBMIT_PIPELINE_FILE",
             )
         return PipelineReference(self.file.stem, self.attribute) if self.file else self

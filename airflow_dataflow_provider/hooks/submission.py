@@ -120,8 +120,8 @@ def _is_ours(key: str) -> bool:
         return True
     raise SubmissionError(
         f"the property {key!r} is neither Spark's nor the engine's",
-        why="spark-submit drops what does not begin with 'spark.', so it would have no effect",
-        todo=f"write 'spark.{key}', or 'spark.hadoop.{key}' for a setting of Hadoop's file systems",
+        reason="spark-submit drops what does not begin with 'spark.', so it would have no effect",
+        hint=f"write 'spark.{key}', or 'spark.hadoop.{key}' for a setting of Hadoop's file systems",
         code="SUBMIT_CONF",
     )
 
@@ -161,13 +161,13 @@ def spark_submit_command(
         # What 6.3.4 raises where it means to say this.
         raise SubmissionError(
             f"the Spark connection {spark_conn_id!r} is for Kubernetes, and Airflow's Kubernetes provider is missing",
-            todo="pip install apache-airflow-providers-cncf-kubernetes",
+            hint="pip install apache-airflow-providers-cncf-kubernetes",
             code="SUBMIT_SPARK_CONNECTION",
         ) from error
     except (ValueError, RuntimeError) as error:
         raise SubmissionError(
             f"the Spark connection {spark_conn_id!r} cannot be used: {error}",
-            todo="correct the connection's fields",
+            hint="correct the connection's fields",
             code="SUBMIT_SPARK_CONNECTION",
         ) from error
     if file is not None:
@@ -224,7 +224,7 @@ def _find_binary(name: str, python: str | None, path: str) -> str:
             return candidate
     raise SubmissionError(
         f"there is no {name}",
-        why=f"looked on PATH, in {bin_folder}, and in the pyspark package beside it",
-        todo="install pyspark (pip install 'airflow-dataflow-provider[spark]'), or put Spark's bin folder on PATH",
+        reason=f"looked on PATH, in {bin_folder}, and in the pyspark package beside it",
+        hint="install pyspark (pip install 'airflow-dataflow-provider[spark]'), or put Spark's bin folder on PATH",
         code="SUBMIT_NO_SPARK_SUBMIT",
     )

@@ -126,9 +126,9 @@ class BatchPolicies:
         if self.shuffle_mode is ShuffleMode.ALL_EXCHANGES_PIPELINED:
             raise SubmissionError(
                 "shuffle_mode=all-exchanges-pipelined is not applicable on Spark",
-                why="within a job, and so within an epoch of whatever mode, its reduce tasks start when all map tasks "
+                reason="within a job, and so within an epoch of whatever mode, reduce tasks start when all map tasks "
                 "have written their shuffle files; nothing makes the two run at the same time",
-                todo="choose automatic or all-exchanges-blocking",
+                hint="choose automatic or all-exchanges-blocking",
                 code="SUBMIT_SHUFFLE_MODE",
             )
         if self.percentile is not None:
@@ -139,21 +139,21 @@ class BatchPolicies:
         if looks and not self.allow_processing_time:
             _refuse_processing_time(
                 f"{' and '.join(looks)} looks at processing time, which this run does not allow",
-                why="the result would depend on when, and for how long, the run runs",
-                todo="allow it, or use triggers and event times that do not look at processing time",
+                reason="the result would depend on when, and for how long, the run runs",
+                hint="allow it, or use triggers and event times that do not look at processing time",
             )
         if self.processing_time_at_end_of_input is not None and mode is RuntimeMode.MICRO_BATCH:
             _refuse_processing_time(
                 f"processing_time_at_end_of_input={self.at_end_of_input} was asked for in mode micro-batch",
-                why="such a run ends before its input does: what is pending goes on waiting, for the next run",
-                todo="leave it out, or choose batch",
+                reason="such a run ends before its input does: what is pending goes on waiting, for the next run",
+                hint="leave it out, or choose batch",
             )
         if looks and has_interval and self.at_end_of_input is not FIRE:
             _refuse_processing_time(
                 f"processing_time_at_end_of_input={self.at_end_of_input} was asked for over an interval, and "
                 f"{' and '.join(looks)} looks at processing time",
-                why="an interval keeps no state, so what it does not publish would replace results with nothing",
-                todo="use fire, or run without an interval",
+                reason="an interval keeps no state, so what it does not publish would replace results with nothing",
+                hint="use fire, or run without an interval",
             )
 
 
@@ -170,30 +170,30 @@ def _check_percentile(percentile: float, pipeline: Pipeline, mode: RuntimeMode, 
     if mode is not RuntimeMode.BATCH:
         raise SubmissionError(
             f"{asked} was asked for in mode {mode.value}",
-            why="it is the share of a bounded input after which a batch publishes; a run that follows its source "
+            reason="it is the share of a bounded input after which a batch publishes; a run that follows its source "
             "publishes by the watermarks of its triggers",
-            todo="leave it out, or choose batch",
+            hint="leave it out, or choose batch",
             code="SUBMIT_PERCENTILE",
         )
     if has_interval:
         raise SubmissionError(
             f"{asked} was asked for over an interval",
-            why="an interval keeps no state in which what is left out could be added later",
-            todo="leave it out, or run without an interval",
+            reason="an interval keeps no state in which what is left out could be added later",
+            hint="leave it out, or run without an interval",
             code="SUBMIT_PERCENTILE",
         )
     leaves = [node for node in pipeline.groupings[0].trigger.walk() if not node.children()]
     if percentile < 100 and all(isinstance(leaf, AtWatermark) and leaf.percentile > percentile for leaf in leaves):
         raise SubmissionError(
             f"{asked} was asked for, but {pipeline.groupings[0].trigger!r} looks at no watermark up to that percentile",
-            why=f"the run would read {percentile_text(percentile)} % of its input and publish nothing",
-            todo=f"add one, for example SequenceOf(AtWatermark({percentile_text(percentile)}), Repeat(AtWatermark()))",
+            reason=f"the run would read {percentile_text(percentile)} % of its input and publish nothing",
+            hint=f"add one, for example SequenceOf(AtWatermark({percentile_text(percentile)}), Repeat(AtWatermark()))",
             code="SUBMIT_PERCENTILE",
         )
 
 
-def _refuse_processing_time(what: str, *, why: str, todo: str) -> NoReturn:
-    raise SubmissionError(what, why=why, todo=todo, code="SUBMIT_PROCESSING_TIME")
+def _refuse_processing_time(what: str, *, reason: str, hint: str) -> NoReturn:
+    raise SubmissionError(what, reason=reason, hint=hint, code="SUBMIT_PROCESSING_TIME")
 
 
 def _one_of(choices: type[_Choice], value: str, what: str) -> _Choice:
@@ -203,6 +203,6 @@ def _one_of(choices: type[_Choice], value: str, what: str) -> _Choice:
     except (ValueError, AttributeError):
         raise DefinitionError(
             f"{what}={value!r} is no policy",
-            todo=f"choose one of {', '.join(choices)}",
+            hint=f"choose one of {', '.join(choices)}",
             code="SUBMIT_POLICY",
         ) from None

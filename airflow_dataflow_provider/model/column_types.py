@@ -55,7 +55,7 @@ def _checked(column: str, name: object) -> str:
 def _refused(what: str) -> DefinitionError:
     return DefinitionError(
         f"Files {what}",
-        todo=f'write schema={{"zip": "string", "price": "decimal(18,2)"}}; the types are {", ".join(TYPE_NAMES)} '
+        hint=f'write schema={{"zip": "string", "price": "decimal(18,2)"}}; the types are {", ".join(TYPE_NAMES)} '
         f"and decimal(precision,scale) with at most {MOST_DIGITS} digits",
         code="DEFINITION_SOURCE",
     )

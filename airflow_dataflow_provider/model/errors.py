@@ -15,26 +15,26 @@ class DataflowError(Exception):
 
     Args:
         what: what is wrong, in one clause.
-        why: why it is refused.
-        todo: what the reader can do about it.
+        reason: why it is refused.
+        hint: what the reader can do about it.
         code: a stable code of the form ``AREA_PROBLEM``.
     """
 
     exit_code: ClassVar[int] = 1
     """The exit status of the command line when this error ends it (``docs/reference/command-line.md``)."""
 
-    def __init__(self, what: str, *, why: str = "", todo: str = "", code: str) -> None:
-        self.what, self.why, self.todo, self.code = what, why, todo, code
+    def __init__(self, what: str, *, reason: str = "", hint: str = "", code: str) -> None:
+        self.what, self.reason, self.hint, self.code = what, reason, hint, code
         parts = [f"[{code}] {what}"]
-        if why:
-            parts.append(f"Why: {why}")
-        if todo:
-            parts.append(f"What to do: {todo}")
+        if reason:
+            parts.append(f"Why: {reason}")
+        if hint:
+            parts.append(f"What to do: {hint}")
         super().__init__("\n".join(parts))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling, so that the error keeps its code when it crosses a process border."""
-        return (_rebuild, (type(self), self.what, self.why, self.todo, self.code))
+        return (_rebuild, (type(self), self.what, self.reason, self.hint, self.code))
 
     def to_json(self) -> dict[str, Any]:
         """The error as data, for programs and for the way from one process to another."""
@@ -42,8 +42,8 @@ class DataflowError(Exception):
             "error": self.code,
             "kind": type(self).__name__,
             "what": self.what,
-            "why": self.why,
-            "todo": self.todo,
+            "reason": self.reason,
+            "hint": self.hint,
         }
 
     @staticmethod
@@ -53,14 +53,14 @@ class DataflowError(Exception):
         return _rebuild(
             kinds.get(document["kind"], DataflowError),
             document["what"],
-            document["why"],
-            document["todo"],
+            document["reason"],
+            document["hint"],
             document["error"],
         )
 
 
-def _rebuild(cls: type[DataflowError], what: str, why: str, todo: str, code: str) -> DataflowError:
-    return cls(what, why=why, todo=todo, code=code)
+def _rebuild(cls: type[DataflowError], what: str, reason: str, hint: str, code: str) -> DataflowError:
+    return cls(what, reason=reason, hint=hint, code=code)
 
 
 class DefinitionError(DataflowError):

@@ -43,8 +43,8 @@ def _hash(value: object) -> int:
         case _:
             raise DefinitionError(
                 f"{value!r} cannot be part of a key",
-                why="its hash says where its state lives, and must be the same for ever",
-                todo="use text, an integer, a boolean, a date or a time",
+                reason="its hash says where its state lives, and must be the same for ever",
+                hint="use text, an integer, a boolean, a date or a time",
                 code="DEFINITION_KEY",
             )
 

@@ -38,7 +38,7 @@ class RuntimeMode(StrEnum):
         except ValueError:
             raise DefinitionError(
                 f"mode={text!r} is not a runtime mode",
-                todo=f"choose one of {', '.join(mode.value for mode in cls)}",
+                hint=f"choose one of {', '.join(mode.value for mode in cls)}",
                 code="SUBMIT_MODE",
             ) from None
 
@@ -56,15 +56,15 @@ class RuntimeMode(StrEnum):
         if mode is RuntimeMode.BATCH and source is Boundedness.UNBOUNDED and not has_interval:
             raise SubmissionError(
                 "batch mode was asked for, but the source is unbounded",
-                why="a batch ends with its input, and this input never ends",
-                todo="give an interval (--from, --to), or choose micro-batch or streaming",
+                reason="a batch ends with its input, and this input never ends",
+                hint="give an interval (--from, --to), or choose micro-batch or streaming",
                 code="SUBMIT_UNBOUNDED_BATCH",
             )
         if mode is not RuntimeMode.BATCH and has_interval:
             raise SubmissionError(
                 f"an interval was given, but mode {mode.value} has none",
-                why="micro-batch and streaming runs follow their source from where the state stands",
-                todo="drop --from and --to, or choose batch",
+                reason="micro-batch and streaming runs follow their source from where the state stands",
+                hint="drop --from and --to, or choose batch",
                 code="SUBMIT_INTERVAL_MODE",
             )
         return mode

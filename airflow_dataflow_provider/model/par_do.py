@@ -46,7 +46,7 @@ def _check_columns(name: str, reads: object) -> None:
         isinstance(reads, tuple) and all(isinstance(column, str) and column for column in reads)
     ):
         raise DefinitionError(
-            f"{name} reads={reads!r} is not a tuple of columns", todo='write reads=("url",)', code="DEFINITION_PAR_DO"
+            f"{name} reads={reads!r} is not a tuple of columns", hint='write reads=("url",)', code="DEFINITION_PAR_DO"
         )
 
 
@@ -70,22 +70,22 @@ class SparkColumns(ParDo):
         if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
             raise DefinitionError(
                 "SparkColumns needs Spark SQL expressions",
-                todo='write SparkColumns("delay IS NOT NULL", hours="delay / 60"); a condition comes first',
+                hint='write SparkColumns("delay IS NOT NULL", hours="delay / 60"); a condition comes first',
                 code="DEFINITION_PAR_DO",
             )
         reserved = sorted(name for name in columns if name.startswith("_"))
         if reserved:
             raise DefinitionError(
                 f"SparkColumns cannot make the column {reserved[0]!r}",
-                why="names that start with '_' are the engine's",
-                todo="choose another name",
+                reason="names that start with '_' are the engine's",
+                hint="choose another name",
                 code="DEFINITION_PAR_DO",
             )
         if "where" in columns:
             raise DefinitionError(
                 "SparkColumns cannot make a column 'where'",
-                why="it would be taken for the condition, and nothing would be dropped",
-                todo='write the condition first, without a name: SparkColumns("delay > 0", ...)',
+                reason="it would be taken for the condition, and nothing would be dropped",
+                hint='write the condition first, without a name: SparkColumns("delay > 0", ...)',
                 code="DEFINITION_PAR_DO",
             )
         object.__setattr__(self, "where", where)
@@ -161,8 +161,8 @@ class PerElement(ParDo):
         if wrong or not all(isinstance(name, str) and kind in TYPES for name, kind in self.makes.items()):
             raise DefinitionError(
                 f"PerElement makes={self.makes!r} does not say what columns it makes",
-                why="types have to be known before the first element",
-                todo=f'write makes={{"word": str}}; the types are {", ".join(kind.__name__ for kind in TYPES)}',
+                reason="types have to be known before the first element",
+                hint=f'write makes={{"word": str}}; the types are {", ".join(kind.__name__ for kind in TYPES)}',
                 code="DEFINITION_PAR_DO",
             )
         object.__setattr__(self, "makes", MappingProxyType(dict(self.makes)))
@@ -197,7 +197,7 @@ class AssignWindows(ParDo):
         if not isinstance(self.window, WindowStrategy) or getattr(self.window, "shifted_by_key", False):
             raise DefinitionError(
                 f"assign_windows({self.window!r}) needs windows that do not depend on the key",
-                todo='write assign_windows(FixedWindows("1h"))',
+                hint='write assign_windows(FixedWindows("1h"))',
                 code="DEFINITION_WINDOW",
             )
 

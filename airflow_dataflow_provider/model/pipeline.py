@@ -57,14 +57,14 @@ class Pipeline:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise DefinitionError(
                 f"pipeline name {self.name!r} cannot be used",
-                why="it names the state and the progress of the pipeline",
-                todo="start with a letter; use letters, digits, '_', '-' and '.'",
+                reason="it names the state and the progress of the pipeline",
+                hint="start with a letter; use letters, digits, '_', '-' and '.'",
                 code="DEFINITION_NAME",
             )
         if not isinstance(self.source, Source):
             raise DefinitionError(
                 f"pipeline {self.name!r} needs a source, got {self.source!r}",
-                todo='write Pipeline("name", Files("folder/*.parquet", event_time="happened_at"))',
+                hint='write Pipeline("name", Files("folder/*.parquet", event_time="happened_at"))',
                 code="DEFINITION_SOURCE",
             )
 
@@ -80,7 +80,7 @@ class Pipeline:
         if not isinstance(step, ParDo) or self.sinks:
             raise DefinitionError(
                 f"par_do({step!r}) comes after write()" if self.sinks else f"{step!r} is not a ParDo",
-                todo=(
+                hint=(
                     'write .par_do(SparkColumns(hours="delay / 60")), Vectorised(function) or PerElement(function, ...)'
                 ),
                 code="DEFINITION_PAR_DO",
@@ -128,22 +128,22 @@ class Pipeline:
         if self.sinks:
             raise DefinitionError(
                 f"pipeline {self.name!r} groups after it writes",
-                why="a sink takes the panes of the last grouping",
-                todo="call write(...) last",
+                reason="a sink takes the panes of the last grouping",
+                hint="call write(...) last",
                 code="DEFINITION_GROUPINGS",
             )
         keys = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, Iterable) else ()
         if not keys or not all(isinstance(column, str) and column for column in keys) or len({*keys}) < len(keys):
             raise DefinitionError(
                 f"key={key!r} is not a list of columns",
-                todo='write key="user" or key=("user", "site")',
+                hint='write key="user" or key=("user", "site")',
                 code="DEFINITION_KEY",
             )
         assigned = next((step.window for step in self.pending if isinstance(step, AssignWindows)), None)
         if assigned is not None and window is not None:
             raise DefinitionError(
                 f"window={window!r}, but assign_windows({assigned!r}) came before",
-                todo="give the windows in one place",
+                hint="give the windows in one place",
                 code="DEFINITION_WINDOW",
             )
         window = window or assigned
@@ -154,7 +154,7 @@ class Pipeline:
             if not isinstance(value, kind):
                 raise DefinitionError(
                     f"{name}={value!r} is not a {kind.__name__}",
-                    todo="see the four questions in the README",
+                    hint="see the four questions in the README",
                     code=f"DEFINITION_{name.upper()}",
                 )
         lateness = duration(allowed_lateness, what="allowed_lateness")
@@ -171,12 +171,12 @@ class Pipeline:
             DefinitionError: ``DEFINITION_SINK``.
         """
         if not isinstance(sink, Sink):
-            raise DefinitionError(f"{sink!r} is not a sink", todo="write for example PaneLog()", code="DEFINITION_SINK")
+            raise DefinitionError(f"{sink!r} is not a sink", hint="write for example PaneLog()", code="DEFINITION_SINK")
         if not self.groupings:
             raise DefinitionError(
                 f"pipeline {self.name!r} writes before it groups",
-                why="a sink takes panes, and only a grouping makes panes",
-                todo="call group_by_key_and_window(...).combine(...) first",
+                reason="a sink takes panes, and only a grouping makes panes",
+                hint="call group_by_key_and_window(...).combine(...) first",
                 code="DEFINITION_SINK",
             )
         if self.sinks:
@@ -196,15 +196,15 @@ class Pipeline:
         if not self.groupings:
             raise DefinitionError(
                 f"pipeline {self.name!r} computes nothing yet",
-                todo="call group_by_key_and_window(...).combine(...)",
+                hint="call group_by_key_and_window(...).combine(...)",
                 code="DEFINITION_INCOMPLETE",
             )
         assigned = next((step for step in self.pending if isinstance(step, AssignWindows)), None)
         if assigned is not None:
             raise DefinitionError(
                 f"pipeline {self.name!r} assigns windows after its last grouping: {assigned.window!r}",
-                why="nothing groups by these windows, so they would change nothing",
-                todo="group after assign_windows(...), or leave it out",
+                reason="nothing groups by these windows, so they would change nothing",
+                hint="group after assign_windows(...), or leave it out",
                 code="DEFINITION_WINDOW",
             )
         return self.groupings[-1]
@@ -285,13 +285,13 @@ class Grouped:
         """
         if not combiners:
             raise DefinitionError(
-                "combine() computes nothing", todo="write combine(total=Sum('x'))", code="DEFINITION_COMBINER"
+                "combine() computes nothing", hint="write combine(total=Sum('x'))", code="DEFINITION_COMBINER"
             )
         for name, combiner in combiners.items():
             if not isinstance(combiner, Combiner):
                 raise DefinitionError(
                     f"combine({name}={combiner!r}) is not a combiner",
-                    todo="write for example Sum('x')",
+                    hint="write for example Sum('x')",
                     code="DEFINITION_COMBINER",
                 )
         taken = {*self.key, *RESERVED_COLUMNS}
@@ -300,8 +300,8 @@ class Grouped:
         if clash or hidden:
             raise DefinitionError(
                 f"the output column {(clash or hidden)[0]!r} cannot be used",
-                why="key columns, aggregates and the pane's own columns stand side by side in the output",
-                todo=f"choose a name that does not start with '_' and is none of {', '.join(sorted(taken))}",
+                reason="key columns, aggregates and the pane's own columns stand side by side in the output",
+                hint=f"choose a name that does not start with '_' and is none of {', '.join(sorted(taken))}",
                 code="DEFINITION_COMBINER",
             )
         before = self.pipeline
@@ -322,7 +322,7 @@ def _risks(accept: Collection[Risk | str]) -> frozenset[Risk]:
     except (ValueError, TypeError):
         raise DefinitionError(
             f"accept={accept!r} does not name risks",
-            todo=f"choose from {', '.join(Risk)}",
+            hint=f"choose from {', '.join(Risk)}",
             code="DEFINITION_RISK",
         ) from None
 
@@ -343,8 +343,8 @@ def _check_follows(first: Grouping, second: Grouping) -> None:
         if second.window.merges:
             raise DefinitionError(
                 f"{second.window!r} cannot group results that may be taken back",
-                why="windows that have merged are not split again when the element between them is gone",
-                todo=(
+                reason="windows that have merged are not split again when the element between them is gone",
+                hint=(
                     "let the first grouping fire once (Repeat(AtWatermark()), no allowed lateness), "
                     "or use fixed windows"
                 ),
@@ -353,8 +353,8 @@ def _check_follows(first: Grouping, second: Grouping) -> None:
     if isinstance(first.window, GlobalWindows) and first.output_time is END_OF_WINDOW:
         raise DefinitionError(
             "a result of the global window has no event time for the next grouping",
-            why="its window has no end",
-            todo="choose output_time=LATEST or EARLIEST in the first grouping",
+            reason="its window has no end",
+            hint="choose output_time=LATEST or EARLIEST in the first grouping",
             code="DEFINITION_GROUPINGS",
         )
     missing = second.reads()
@@ -362,7 +362,7 @@ def _check_follows(first: Grouping, second: Grouping) -> None:
     if unknown:
         raise DefinitionError(
             f"the second grouping reads {unknown[0]!r}, which the first one does not give",
-            todo=f"it gives {', '.join(first.output_columns)}",
+            hint=f"it gives {', '.join(first.output_columns)}",
             code="DEFINITION_GROUPINGS",
         )
 
@@ -379,7 +379,7 @@ def _check_output_time(before: Sequence[Grouping]) -> None:
     if proofs.retracts(first, is_last=False) and not proofs.fires_once(first):
         raise DefinitionError(
             f"output_time={last.output_time!r} cannot be that of elements that may be taken back",
-            why="a result would keep the event time of an element that is gone",
-            todo="choose output_time=END_OF_WINDOW, or let the grouping before fire once",
+            reason="a result would keep the event time of an element that is gone",
+            hint="choose output_time=END_OF_WINDOW, or let the grouping before fire once",
             code="DEFINITION_GROUPINGS",
         )

@@ -45,8 +45,8 @@ class Predicate(ABC):
     def __bool__(self) -> bool:
         raise DefinitionError(
             f"{self!r} has no truth value of its own",
-            why="it is asked of each element later",
-            todo="combine predicates with &, | and ~ instead of and, or, not and chained comparisons",
+            reason="it is asked of each element later",
+            hint="combine predicates with &, | and ~ instead of and, or, not and chained comparisons",
             code="DEFINITION_PREDICATE",
         )
 
@@ -62,7 +62,7 @@ def predicate(value: object) -> Predicate:
     if callable(value):
         return Called(value)
     raise DefinitionError(
-        f"{value!r} is not a predicate", todo='write column("status") == "END"', code="DEFINITION_PREDICATE"
+        f"{value!r} is not a predicate", hint='write column("status") == "END"', code="DEFINITION_PREDICATE"
     )
 
 
@@ -244,7 +244,7 @@ class Column:
         if isinstance(values, str | bytes):
             raise DefinitionError(
                 f"column({self._name!r}).is_in({values!r}) would compare with single letters",
-                todo=f"write .is_in(({values!r},))",
+                hint=f"write .is_in(({values!r},))",
                 code="DEFINITION_PREDICATE",
             )
         return IsIn(self._name, tuple(map(_constant, values)))
@@ -254,7 +254,7 @@ def _constant(value: object) -> object:
     if value is None or isinstance(value, Column):
         raise DefinitionError(
             f"a column cannot be compared with {value!r}",
-            todo="compare with a constant; use .is_null() for missing values",
+            hint="compare with a constant; use .is_null() for missing values",
             code="DEFINITION_PREDICATE",
         )
     return value

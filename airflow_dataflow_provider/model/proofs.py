@@ -146,8 +146,8 @@ def refuse(risk: Risk, reason: str | None, grouping: Grouping) -> None:
         return
     raise DefinitionError(
         f"this plan {risk.value.replace('-', ' ')}: {reason}",
-        why="a wrong or missing result would only show later, in somebody's figures",
-        todo=f"{_WAY_OUT[risk].format(trigger=grouping.trigger)}; or accept it by name: accept=({risk!r},)",
+        reason="a wrong or missing result would only show later, in somebody's figures",
+        hint=f"{_WAY_OUT[risk].format(trigger=grouping.trigger)}; or accept it by name: accept=({risk!r},)",
         code=f"DEFINITION_{risk.name}",
     )
 

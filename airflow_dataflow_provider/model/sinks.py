@@ -42,7 +42,7 @@ class PaneLog(Sink):
         if kept is not None and kept <= 0:
             raise DefinitionError(
                 f"PaneLog(retention={retention!r}) keeps no pane",
-                todo='give a positive duration, such as "30d", or leave it out to keep all',
+                hint='give a positive duration, such as "30d", or leave it out to keep all',
                 code="DEFINITION_SINK",
             )
         object.__setattr__(self, "retention", kept)

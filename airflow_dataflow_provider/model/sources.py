@@ -149,7 +149,7 @@ class Files(Source):
         if not isinstance(self.event_time, str | IngressTime) or not self.event_time:
             raise DefinitionError(
                 f"Files needs an event_time, got {self.event_time!r}",
-                todo='name a column, or say event_time=INGRESS_TIME: "it happened when it arrived"',
+                hint='name a column, or say event_time=INGRESS_TIME: "it happened when it arrived"',
                 code="DEFINITION_SOURCE",
             )
         if not self.format:
@@ -157,7 +157,7 @@ class Files(Source):
         if self.format not in FORMATS:
             raise DefinitionError(
                 f"Files format={self.format!r} is not known",
-                todo=f"choose one of {', '.join(FORMATS)} with format=",
+                hint=f"choose one of {', '.join(FORMATS)} with format=",
                 code="DEFINITION_SOURCE",
             )
         if self.time_zone is not None:
@@ -171,8 +171,8 @@ class Files(Source):
             if self.said().get(column, TIMESTAMP) != TIMESTAMP:
                 raise DefinitionError(
                     f"Files schema={{{column!r}: {self.said()[column]!r}}} is about a time column",
-                    why="the source's times are instants, whatever they are written as",
-                    todo=f"leave {column!r} out of schema=",
+                    reason="the source's times are instants, whatever they are written as",
+                    hint=f"leave {column!r} out of schema=",
                     code="DEFINITION_SOURCE",
                 )
 
@@ -210,5 +210,5 @@ def _check_zone(name: str) -> None:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         raise DefinitionError(
-            f"time_zone={name!r} is not a time zone", todo='use an IANA name such as "UTC"', code="DEFINITION_SOURCE"
+            f"time_zone={name!r} is not a time zone", hint='use an IANA name such as "UTC"', code="DEFINITION_SOURCE"
         ) from None

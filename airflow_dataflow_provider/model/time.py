@@ -66,14 +66,14 @@ def duration(value: Duration, *, what: str = "duration") -> Micros:
     if length is None:
         raise DefinitionError(
             f"{what}={value!r} is not a duration",
-            todo='write for example "90s", "5m", "1h 30m", "1d", or a timedelta',
+            hint='write for example "90s", "5m", "1h 30m", "1d", or a timedelta',
             code="TIME_BAD_DURATION",
         )
     if abs(length) > LONGEST:
         raise DefinitionError(
             f"{what}={value!r} is longer than a hundred years",
-            why="windows would reach beyond the years 1 to 9999, which calendars have",
-            todo="give at most 36525d; a window without an end is GlobalWindows()",
+            reason="windows would reach beyond the years 1 to 9999, which calendars have",
+            hint="give at most 36525d; a window without an end is GlobalWindows()",
             code="TIME_BAD_DURATION",
         )
     return length
@@ -121,8 +121,8 @@ def check_element_time(time: Micros, what: str) -> None:
     if not ELEMENT_TIMES[0] <= time < ELEMENT_TIMES[1]:
         raise DefinitionError(
             f"{what} {iso(time)} ({time} us) is not in the years {ELEMENT_YEARS}",
-            why="windows around it could leave the calendar; a run rejects rows with such times",
-            todo="give a time within these years",
+            reason="windows around it could leave the calendar; a run rejects rows with such times",
+            hint="give a time within these years",
             code="TIME_OUT_OF_RANGE",
         )
 
@@ -136,12 +136,12 @@ def to_micros(value: dt.datetime | str, *, what: str = "time") -> Micros:
     if isinstance(value, str):
         value = parse_iso(value, what=what)
     if not isinstance(value, dt.datetime):
-        raise DefinitionError(f"{what}={value!r} is not a time", todo=_ISO_HINT, code="TIME_UNPARSABLE")
+        raise DefinitionError(f"{what}={value!r} is not a time", hint=_ISO_HINT, code="TIME_UNPARSABLE")
     if value.tzinfo is None or value.utcoffset() is None:
         raise DefinitionError(
             f"{what}={value.isoformat()!r} has no time zone",
-            why="a naive time means another instant on every machine",
-            todo=_ISO_HINT,
+            reason="a naive time means another instant on every machine",
+            hint=_ISO_HINT,
             code="TIME_NAIVE",
         )
     return _whole_micros(dt.datetime.__sub__(value, _EPOCH))
@@ -161,7 +161,7 @@ def parse_iso(text: str, *, what: str = "time") -> dt.datetime:
         return dt.datetime.fromisoformat(text.strip())
     except ValueError:
         raise DefinitionError(
-            f"{what}={text!r} is not an ISO 8601 time", todo=_ISO_HINT, code="TIME_UNPARSABLE"
+            f"{what}={text!r} is not an ISO 8601 time", hint=_ISO_HINT, code="TIME_UNPARSABLE"
         ) from None
 
 

@@ -30,8 +30,8 @@ def percentile(value: float | str, *, what: str = "percentile") -> float:
     if isinstance(value, bool) or not 0 < number <= 100:
         raise DefinitionError(
             f"{what}={value!r} is not a percentile",
-            why="a watermark percentile is a share of the events, above 0 and at most 100",
-            todo="give a number such as 97 or 99.5; 100 is the ordinary watermark",
+            reason="a watermark percentile is a share of the events, above 0 and at most 100",
+            hint="give a number such as 97 or 99.5; 100 is the ordinary watermark",
             code="DEFINITION_PERCENTILE",
         )
     return number

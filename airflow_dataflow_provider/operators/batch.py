@@ -69,15 +69,15 @@ class DataflowBatchOperator(FiniteRunOperator):
         if self.whole_input and any(moment is not None for moment in given.values()):
             raise DefinitionError(
                 "whole_input=True was given together with an interval",
-                todo="give one of the two",
+                hint="give one of the two",
                 code="SUBMIT_INTERVAL",
             )
         self._policies = self._checked_policies(self.percentile)
         if self.percentile is not None and not self.whole_input:
             raise DefinitionError(
                 f"percentile={self.percentile!r} was given for a batch over an interval",
-                why="an interval keeps no state in which what is left out could be added later",
-                todo="drop it, or set whole_input=True",
+                reason="an interval keeps no state in which what is left out could be added later",
+                hint="drop it, or set whole_input=True",
                 code="SUBMIT_PERCENTILE",
             )
         literal = [moment for moment in given.values() if moment is None or is_literal(moment)]
@@ -91,7 +91,7 @@ class DataflowBatchOperator(FiniteRunOperator):
         except (ZoneInfoNotFoundError, ValueError):
             raise DefinitionError(
                 f"partition_timezone={self.partition_timezone!r} is not a time zone",
-                todo='give an IANA name, for example "Europe/Vienna"',
+                hint='give an IANA name, for example "Europe/Vienna"',
                 code="TIME_ZONE",
             ) from None
 

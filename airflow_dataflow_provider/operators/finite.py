@@ -70,7 +70,7 @@ class FiniteRunOperator(DataflowOperator):
 
     def execute_in_turn(self, context: Context, event: dict[str, Any], wait_until: float) -> dict[str, Any] | None:
         """Go on after a wait in the triggerer; :meth:`execute` looks itself whether the state is free."""
-        self.log.info("%s", event["because"])
+        self.log.info("%s", event["reason"])
         return self._execute(context, wait_until)
 
     def _execute(self, context: Context, wait_until: float) -> dict[str, Any] | None:
@@ -134,10 +134,10 @@ class FiniteRunOperator(DataflowOperator):
 
     def _wait_for_turn(self, refused: Answer, run_id: RunId, wait_until: float) -> None:
         if refused.never or time.time() >= wait_until:
-            raise AirflowException(refused.because)
+            raise AirflowException(refused.reason)
         if refused.reached:
             return
-        self.log.info("waiting for the state: %s", refused.because)
+        self.log.info("waiting for the state: %s", refused.reason)
         # Looking at a state is dearer than looking at a driver of this machine.
         every = 10 * self.poll_interval
         if not self.deferrable:
@@ -195,5 +195,5 @@ class _AnotherStartsError(Exception):
     """Another run was announced at the same moment."""
 
     def __init__(self, answer: Answer) -> None:
-        super().__init__(answer.because)
+        super().__init__(answer.reason)
         self.answer = answer

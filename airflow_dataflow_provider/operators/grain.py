@@ -52,8 +52,8 @@ class Grain:
         if max(grain.months, grain.days, grain.fixed) <= 0:
             raise DefinitionError(
                 f"partition_grain={value!r} is no length",
-                why="every partition would be empty",
-                todo='give "hour", "day", "week", "month", or a duration such as "15m"',
+                reason="every partition would be empty",
+                hint='give "hour", "day", "week", "month", or a duration such as "15m"',
                 code="TIME_BAD_DURATION",
             )
         return grain
@@ -71,7 +71,7 @@ class Grain:
             if day.day > 28:
                 raise DefinitionError(
                     f"a partition of months starts on {day}, a day that not every month has",
-                    todo="let partitions start on the first of a month",
+                    hint="let partitions start on the first of a month",
                     code="SUBMIT_INTERVAL",
                 )
             years, month = divmod(day.month - 1 + self.months, 12)

@@ -30,8 +30,8 @@ class Interval:
         if not self.start < self.end:
             raise DefinitionError(
                 f"{self.said_by} asks for the interval from {iso(self.start)} to {iso(self.end)}",
-                why="an interval ends after it starts",
-                todo="check the two times, and their order",
+                reason="an interval ends after it starts",
+                hint="check the two times, and their order",
                 code="SUBMIT_INTERVAL",
             )
 
@@ -82,9 +82,9 @@ def interval_of(
     if interval is None:
         raise DefinitionError(
             "no interval was given for this batch run",
-            why="there are no data_from and data_to, no from and to in the DAG run's conf, no partition key, and no "
+            reason="there are no data_from and data_to, no from and to in the DAG run's conf, no partition key, and no "
             "data interval with a width (a cron text or a timedelta as schedule gives none, nor may a manual run)",
-            todo="schedule with CronDataIntervalTimetable, trigger with conf "
+            hint="schedule with CronDataIntervalTimetable, trigger with conf "
             '{"from": "2013-01-01T00:00:00Z", "to": "2013-01-02T00:00:00Z"}, or set whole_input=True',
             code="SUBMIT_NO_INTERVAL",
         )
@@ -98,8 +98,8 @@ def _pair(start: Moment | None, end: Moment | None, said_by: str) -> Interval | 
         if moment is None or moment in ("", "None"):
             raise DefinitionError(
                 f"{said_by} leave the {name} of the interval open ({moment!r})",
-                why="an interval needs both ends; a template over a value that the run does not have is empty",
-                todo="give both, or neither",
+                reason="an interval needs both ends; a template over a value that the run does not have is empty",
+                hint="give both, or neither",
                 code="SUBMIT_INTERVAL",
             )
     return Interval(to_micros(start, what=said_by), to_micros(end, what=said_by), said_by)  # type: ignore[arg-type]
@@ -122,7 +122,7 @@ def _of_partition(key: str | None, date: dt.datetime | None, grain: Grain | None
     if grain is None:
         raise DefinitionError(
             f"{said_by} says where the interval starts, but not how long it is",
-            todo='set partition_grain, for example "hour" or "day", or use keys of the form START/END',
+            hint='set partition_grain, for example "hour" or "day", or use keys of the form START/END',
             code="SUBMIT_INTERVAL",
         )
     if date is not None:

@@ -49,7 +49,7 @@ class DataflowSignalOperator(BaseOperator):
         super().__init__(**kwargs)
         if pipeline is None and state is None:
             raise DefinitionError(
-                "no pipeline to signal is named", todo="give pipeline=... or state=...", code="SUBMIT_PIPELINE"
+                "no pipeline to signal is named", hint="give pipeline=... or state=...", code="SUBMIT_PIPELINE"
             )
         if is_literal(pipeline):
             PipelineReference.parse(pipeline)

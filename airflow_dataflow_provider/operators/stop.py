@@ -66,7 +66,7 @@ class DataflowStopOperator(BaseOperator):
         super().__init__(**kwargs)
         if pipeline is None and state is None:
             raise DefinitionError(
-                "nothing to stop is named", todo="give pipeline=... or state=...", code="SUBMIT_PIPELINE"
+                "nothing to stop is named", hint="give pipeline=... or state=...", code="SUBMIT_PIPELINE"
             )
         if is_literal(pipeline):
             PipelineReference.parse(pipeline)

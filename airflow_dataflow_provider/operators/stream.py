@@ -103,8 +103,8 @@ class DataflowStreamOperator(DataflowOperator):
         elif wanted != status.fingerprint:
             raise StateError(
                 f"the stream that runs on {self.state_url} is of another definition than {self.pipeline!r} is now",
-                why=f"fingerprint {status.fingerprint} there, {wanted} here; it goes on with what it was started with",
-                todo="stop it, and start the new definition on a new state URL",
+                reason=f"fingerprint {status.fingerprint} there, {wanted} here; it keeps what it was started with",
+                hint="stop it, and start the new definition on a new state URL",
                 code="STATE_DEFINITION_CHANGED",
             )
 

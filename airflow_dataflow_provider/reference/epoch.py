@@ -38,8 +38,8 @@ class Epoch:
         if self.horizon > clock.watermark:
             raise DefinitionError(
                 f"the horizon {iso(self.horizon)} is ahead of the watermark {iso(clock.watermark)}",
-                why="windows would expire before they are complete",
-                todo="leave it out: it is then the watermark",
+                reason="windows would expire before they are complete",
+                hint="leave it out: it is then the watermark",
                 code="DEFINITION_EPOCH",
             )
 

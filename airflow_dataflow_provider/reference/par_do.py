@@ -47,8 +47,8 @@ def apply(steps: Iterable[ParDo], elements: Sequence[Element], evaluate: Evaluat
             case _:
                 raise SubmissionError(
                     f"the reference interpreter cannot evaluate {step!r}",
-                    why="only Spark knows what its expressions mean",
-                    todo="run it on a Spark engine, or give the interpreter a way to ask one",
+                    reason="only Spark knows what its expressions mean",
+                    hint="run it on a Spark engine, or give the interpreter a way to ask one",
                     code="ENGINE_PAR_DO",
                 )
     return elements
@@ -76,7 +76,7 @@ def _vectorised(step: Vectorised, elements: Sequence[Element]) -> list[Element]:
             if row.pop(ELEMENT, None) != 0:
                 raise DataError(
                     f"a result of {step!r} does not say which element it is made of",
-                    todo=f"keep the column {ELEMENT!r}",
+                    hint=f"keep the column {ELEMENT!r}",
                     code="DATA_PAR_DO",
                 )
             event_time = row.pop(EVENT_TIME, element.event_time)
@@ -88,7 +88,7 @@ def _vectorised(step: Vectorised, elements: Sequence[Element]) -> list[Element]:
                 if time != given and not ELEMENT_TIMES[0] <= time < ELEMENT_TIMES[1]:
                     raise DataError(
                         f"{step!r} made {name}={time}, which is not in the years {ELEMENT_YEARS}",
-                        todo="correct the function",
+                        hint="correct the function",
                         code="DATA_PAR_DO",
                     )
             found.append(replace(element, row=row, event_time=event_time, arrival_time=arrival_time))

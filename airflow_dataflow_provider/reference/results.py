@@ -65,8 +65,8 @@ class Results:
             if name in row and row[name] != of[name]:
                 raise DataError(
                     f"a step after the last grouping changes {name!r} from {of[name]!r} to {row[name]!r}",
-                    why="a result belongs to its key and window, by which a later one replaces it",
-                    todo="give the new column another name",
+                    reason="a result belongs to its key and window, by which a later one replaces it",
+                    hint="give the new column another name",
                     code="DATA_PAR_DO",
                 )
         return {name: value for name, value in row.items() if name not in belongs}

@@ -52,7 +52,7 @@ class WatermarkSensor(BaseSensorOperator):
         **kwargs: as ``BaseSensorOperator``, for example ``timeout``.
 
     Returns:
-        ``{"watermark": ..., "epoch": ..., "percentile": ..., "target": ..., "pipeline": ..., "because": ..., ...}``.
+        ``{"watermark": ..., "epoch": ..., "percentile": ..., "target": ..., "pipeline": ..., "reason": ..., ...}``.
 
     Raises:
         DefinitionError: when the DAG is parsed, for a percentile or target that is wrong without a template in it.
@@ -78,7 +78,7 @@ class WatermarkSensor(BaseSensorOperator):
         super().__init__(poke_interval=poke_interval, **kwargs)
         if pipeline is None and state is None:
             raise DefinitionError(
-                "the sensor has nothing to wait for", todo="give pipeline=... or state=...", code="SUBMIT_PIPELINE"
+                "the sensor has nothing to wait for", hint="give pipeline=... or state=...", code="SUBMIT_PIPELINE"
             )
         if is_literal(pipeline):
             PipelineReference.parse(pipeline)
@@ -121,7 +121,7 @@ class WatermarkSensor(BaseSensorOperator):
         """
         with as_task_failure():
             answer, facts = self.question.ask()
-        self.log.info("%s", answer.because)
+        self.log.info("%s", answer.reason)
         if answer.never:
             raise self._failure(facts)
         return PokeReturnValue(answer.reached, facts if answer.reached else None)
@@ -161,7 +161,7 @@ class WatermarkSensor(BaseSensorOperator):
             AirflowFailException: the answer is *never*, and lasts.
             AirflowException: the answer is *never*, and a retry may get another.
         """
-        self.log.info("%s", event["because"])
+        self.log.info("%s", event["reason"])
         if event["answer"] == "reached":
             return event
         raise self._failure(event)
@@ -169,4 +169,4 @@ class WatermarkSensor(BaseSensorOperator):
     def _failure(self, facts: dict[str, Any]) -> AirflowException:
         """The failure for an answer that is *never*: final where a retry would hear the same, or is not wanted."""
         final = facts.get("lasting", True) or self.soft_fail or self.never_fail
-        return (AirflowFailException if final else AirflowException)(facts["because"])
+        return (AirflowFailException if final else AirflowException)(facts["reason"])

@@ -54,8 +54,8 @@ class PaneLogReader:
                 raise damaged(f"the pane log {store.url} is gone, and epochs up to {until} have published there")
             raise StateError(
                 f"there is no pane log at {url}",
-                why="no epoch of a pipeline has published there yet",
-                todo="give the state URL of a pipeline that has run, or the path of its PaneLog",
+                reason="no epoch of a pipeline has published there yet",
+                hint="give the state URL of a pipeline that has run, or the path of its PaneLog",
                 code="STATE_NO_PANES",
             )
         self._store, self._chain = store, PaneChain(store)
@@ -93,8 +93,8 @@ class PaneLogReader:
             if since is not None and since < kept:
                 raise StateError(
                     f"panes from epoch {since} on are asked for, and {self._store.url} keeps them from epoch {kept} on",
-                    why="PaneLog(retention=...) let the others go, and a list without them would look whole",
-                    todo="start again from current(), or keep panes for longer",
+                    reason="PaneLog(retention=...) let the others go, and a list without them would look whole",
+                    hint="start again from current(), or keep panes for longer",
                     code="STATE_PANES_NOT_KEPT",
                 )
             return files.panes(published, kept if since is None else since)

@@ -45,8 +45,8 @@ def epochs_of(state: str, pipeline: Pipeline) -> Iterator[tuple[EpochRecord, Epo
         if prepared is None:
             raise StateError(
                 f"the result of epoch {record.epoch} is gone from {state}",
-                why="it names the files that the epoch read",
-                todo="restore the document; without it the epoch cannot be audited",
+                reason="it names the files that the epoch read",
+                hint="restore the document; without it the epoch cannot be audited",
                 code="STATE_NO_AUDIT",
             )
         horizon = record.published.at(100) if record.kind == "end_of_input" else record.clock.watermark

@@ -70,7 +70,7 @@ def check_forward(what: str, now: Micros, to: Micros) -> None:
     if to < now:
         raise DefinitionError(
             f"{what} would go back, from {iso(now)} to {iso(to)}",
-            why="time and watermarks only rise",
-            todo="put the steps into the order in which they happen",
+            reason="time and watermarks only rise",
+            hint="put the steps into the order in which they happen",
             code="TIME_BACKWARDS",
         )

@@ -51,7 +51,7 @@ def engine_named(name: str) -> Engine:
         return _ENGINES[name]
     except KeyError:
         raise SubmissionError(
-            f"engine={name!r} is not known", todo=f"choose one of {', '.join(sorted(_ENGINES))}", code="ENGINE_UNKNOWN"
+            f"engine={name!r} is not known", hint=f"choose one of {', '.join(sorted(_ENGINES))}", code="ENGINE_UNKNOWN"
         ) from None
 
 

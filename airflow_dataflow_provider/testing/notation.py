@@ -47,9 +47,9 @@ for _tag, _pattern, _first in (
     PlainLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), _first)
 
 
-def malformed(what: str, todo: str) -> DefinitionError:
+def malformed(what: str, hint: str) -> DefinitionError:
     """The error of a transcript that cannot be read."""
-    return DefinitionError(what, todo=todo, code="DEFINITION_TRANSCRIPT")
+    return DefinitionError(what, hint=hint, code="DEFINITION_TRANSCRIPT")
 
 
 def value(text: str) -> Any:  # noqa: ANN401 - whatever YAML makes of it

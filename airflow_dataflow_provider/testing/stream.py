@@ -122,8 +122,8 @@ class TestStream:
         if self.clock.watermark == MAX_TIME:
             raise DefinitionError(
                 "elements are added after the end of input",
-                why="the watermark has said that all has been seen: none of them can be part of a pane",
-                todo="add them before end_of_input()",
+                reason="the watermark has said that all has been seen: none of them can be part of a pane",
+                hint="add them before end_of_input()",
                 code="DEFINITION_TEST_ELEMENT",
             )
         elements = tuple(self._element(row) for row in rows)
@@ -208,5 +208,5 @@ class TestStream:
         return row
 
 
-def _bad_row(row: object, why: str, todo: str) -> DefinitionError:
-    return DefinitionError(f"{row!r} is not an element", why=why, todo=todo, code="DEFINITION_TEST_ELEMENT")
+def _bad_row(row: object, reason: str, hint: str) -> DefinitionError:
+    return DefinitionError(f"{row!r} is not an element", reason=reason, hint=hint, code="DEFINITION_TEST_ELEMENT")

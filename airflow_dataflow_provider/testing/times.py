@@ -40,5 +40,5 @@ def start_of(day: str) -> Micros:
         return to_micros(f"{dt.date.fromisoformat(day)}T00:00:00Z")
     except (TypeError, ValueError):
         raise DefinitionError(
-            f"day={day!r} is not a day", todo=f"write for example {DEFAULT_DAY!r}", code="TIME_UNPARSABLE"
+            f"day={day!r} is not a day", hint=f"write for example {DEFAULT_DAY!r}", code="TIME_UNPARSABLE"
         ) from None

@@ -72,7 +72,7 @@ class WatermarkQuestion:
         )
         facts = {
             "answer": str(answer.verdict),
-            "because": answer.because,
+            "reason": answer.reason,
             "lasting": answer.lasting,
             "percentile": self.percentile,
             "target": iso(self.target),

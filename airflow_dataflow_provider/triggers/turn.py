@@ -15,7 +15,7 @@ from airflow_dataflow_provider.triggers.look import look
 class TurnTrigger(BaseTrigger):
     """Waits for the turn of a run among those that share one state.
 
-    The event's payload is ``{"answer": "reached" | "not yet" | "never", "because": ...}``; *not yet* says that the time
+    The event's payload is ``{"answer": "reached" | "not yet" | "never", "reason": ...}``; *not yet* says that the time
     is up.
 
     Args:
@@ -52,12 +52,12 @@ class TurnTrigger(BaseTrigger):
                 answer = ask_turn(status, starting, run_id=self.run_id)
             except Exception as error:  # noqa: BLE001 - the task looks again itself, and says what is wrong
                 self.log.warning("%s cannot be read: %s", self.state, error)
-                because, verdict = str(error), "not yet"
+                reason, verdict = str(error), "not yet"
             else:
-                because, verdict = answer.because, str(answer.verdict)
-            if because != said:
-                said = because
+                reason, verdict = answer.reason, str(answer.verdict)
+            if reason != said:
+                said = reason
                 self.log.info("%s", said)
             if verdict != "not yet" or wall_clock() >= self.until * 1_000_000:
-                yield TriggerEvent({"answer": verdict, "because": because})  # type: ignore[no-untyped-call]
+                yield TriggerEvent({"answer": verdict, "reason": reason})  # type: ignore[no-untyped-call]
                 return

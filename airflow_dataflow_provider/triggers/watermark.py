@@ -62,7 +62,7 @@ class WatermarkTrigger(BaseTrigger):
                 # Shared with all that wait for this state; no older than half the time between two looks.
                 answer, facts = question.answered_by(await look(self.state, max_age=self.poke_interval / 2))
             except DataflowError as error:
-                facts = {"answer": "never", "because": str(error), "lasting": True, "state_url": self.state}
+                facts = {"answer": "never", "reason": str(error), "lasting": True, "state_url": self.state}
                 yield TriggerEvent(facts)  # type: ignore[no-untyped-call]
                 return
             except Exception as error:
@@ -72,8 +72,8 @@ class WatermarkTrigger(BaseTrigger):
                 self.log.warning("%s cannot be read (%d of %d): %s", self.state, failures, PATIENCE, error)
             else:
                 failures = 0
-                if answer.because != said:
-                    said = answer.because
+                if answer.reason != said:
+                    said = answer.reason
                     self.log.info("%s", said)
                 if answer.reached or answer.never:
                     yield TriggerEvent(facts)  # type: ignore[no-untyped-call]

@@ -164,7 +164,9 @@ def test_a_command_that_cannot_be_started_says_so(run: DriverRun) -> None:
 
 
 def test_the_error_is_what_the_driver_has_left_and_not_what_it_printed(run: DriverRun) -> None:
-    error = StateError("the state is another's", why="two would mix", todo="another URL", code="STATE_OTHER_PIPELINE")
+    error = StateError(
+        "the state is another's", reason="two would mix", hint="another URL", code="STATE_OTHER_PIPELINE"
+    )
     (run.folder.parent / "error.json").write_text(json.dumps(error.to_json()))
     start(
         run,

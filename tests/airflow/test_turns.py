@@ -79,7 +79,7 @@ def test_the_wait_in_the_triggerer_ends_with_its_time_and_the_task_says_who_has_
     until(lambda: state_of(state) == "running")
     trigger = TurnTrigger(state=state, run_id="another", until=0, poll_interval=0)
     event = asyncio.run(anext(trigger.run())).payload
-    assert (event["answer"], str(RunId.of(context)) in event["because"]) == ("not yet", True)
+    assert (event["answer"], str(RunId.of(context)) in event["reason"]) == ("not yet", True)
     with pytest.raises(AirflowException, match=str(RunId.of(context))):
         micro_batch(deferrable=True).execute_in_turn(another_run(context, 2), event=event, wait_until=0)
     standin.behave("finish")

@@ -105,7 +105,7 @@ def test_a_watermark_that_is_there_is_returned_at_once(url: str) -> None:
     Job(url).publish(w97=LATE, w100=EARLY)
     assert sensor(url).execute({}) == {
         "answer": "reached",
-        "because": f"W_97 of 'departures' is {LATE}, at or past {TARGET}",
+        "reason": f"W_97 of 'departures' is {LATE}, at or past {TARGET}",
         "lasting": True,
         "watermark": LATE,
         "epoch": 0,
@@ -266,7 +266,7 @@ def test_a_state_that_cannot_be_understood_ends_the_wait_with_the_reason(url: st
     Path(url, "pipeline.json").write_text("{}")
     event = asyncio.run(anext(WatermarkTrigger(state=url, percentile=97, target=TARGET).run()))
     assert event.payload["answer"] == "never"
-    assert "STATE_" in event.payload["because"]
+    assert "STATE_" in event.payload["reason"]
 
 
 @pytest.mark.parametrize("failures", [PATIENCE - 1, PATIENCE])

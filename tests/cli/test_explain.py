@@ -50,7 +50,7 @@ def test_why_the_engine_refuses_is_told_with_the_code(command: Run) -> None:
     assert [error.code for error in explain(own).refusals] == ["ENGINE_COMBINER"]
     (refusal,) = command("explain", f"{FILE}:own", "--json").json()["refusals"]
     assert refusal["error"] == "ENGINE_COMBINER"
-    assert refusal["todo"]
+    assert refusal["hint"]
 
 
 def test_an_expression_of_spark_after_a_grouping_is_told_to_be_refused(command: Run, tmp_path: Path) -> None:

@@ -348,4 +348,4 @@ def test_machines_get_the_error_as_one_object(command: Run, pipeline: str, state
     said = command("run", pipeline, "--mode", "turbo", "--state", state, "--json")
     assert said.status == 2
     assert said.json()["error"] == said.code == "SUBMIT_MODE"
-    assert "batch, micro-batch, streaming, automatic" in said.json()["todo"]
+    assert "batch, micro-batch, streaming, automatic" in said.json()["hint"]

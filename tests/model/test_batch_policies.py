@@ -138,7 +138,7 @@ def test_choices_are_read_as_users_write_them() -> None:
     assert asked == BatchPolicies(IGNORE, shuffle_mode=ShuffleMode.ALL_EXCHANGES_BLOCKING)
     with pytest.raises(DataflowError) as refusal:
         BatchPolicies(shuffle_mode="fast")  # type: ignore[arg-type]
-    assert "automatic, all-exchanges-blocking, all-exchanges-pipelined" in refusal.value.todo
+    assert "automatic, all-exchanges-blocking, all-exchanges-pipelined" in refusal.value.hint
 
 
 @pytest.mark.parametrize("trigger", [AtPeriod("1m"), AfterDelay("1m")])

@@ -168,7 +168,7 @@ def test_bad_arguments_are_refused(write: Callable[[], Combiner]) -> None:
     with pytest.raises(DefinitionError) as refused:
         write()
     assert refused.value.code == "DEFINITION_COMBINER"
-    assert refused.value.todo
+    assert refused.value.hint
 
 
 @pytest.mark.parametrize(

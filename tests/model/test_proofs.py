@@ -99,7 +99,7 @@ def test_a_plan_whose_elements_can_come_after_the_last_firing_is_refused(
 def test_the_ways_out_of_losing_data_that_the_message_names_are_ways_out(out: Trigger) -> None:
     with pytest.raises(DataflowError) as caught:
         plan(AtCount(5), allowed_lateness="1h")
-    assert repr(out) in caught.value.todo
+    assert repr(out) in caught.value.hint
     plan(out, allowed_lateness="1h")
 
 
@@ -129,7 +129,7 @@ def test_a_plan_whose_window_can_wait_for_ever_is_refused(trigger: Trigger, wind
 def test_the_ways_out_of_never_firing_that_the_message_names_are_ways_out() -> None:
     with pytest.raises(DataflowError) as caught:
         plan(Repeat(END), window=GLOBAL)
-    assert f"Repeat(AnyOf({Repeat(END)!r}, AtPeriod('1h')))" in caught.value.todo
+    assert f"Repeat(AnyOf({Repeat(END)!r}, AtPeriod('1h')))" in caught.value.hint
     plan(Repeat(AnyOf(Repeat(END), AtPeriod("1h"))), window=GLOBAL)
     plan(Repeat(END), window=HOURS)
     plan(SequenceOf(RepeatUntil(AtCount(5), AtWatermark()), ON_TIME))

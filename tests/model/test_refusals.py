@@ -269,4 +269,4 @@ def test_a_definition_in_words_of_its_own_says_what_to_write_instead() -> None:
     with pytest.raises(DataflowError) as caught:
         grouped(refinement=ACCUMULATING.value)
     assert "'accumulating' is not a Refinement" in caught.value.what
-    assert caught.value.todo
+    assert caught.value.hint

@@ -70,7 +70,7 @@ def test_a_stream_that_has_ended_will_never_reach_it_and_the_answer_says_how_it_
     answer = _ask(state=state, detail="out of memory")
     assert answer.never
     for fact in (said, "'departures'", "out of memory", "W_97 is 2013-01-01T12:00:00Z", "Start the stream again"):
-        assert fact in answer.because
+        assert fact in answer.reason
 
 
 @pytest.mark.parametrize(("state", "lasting"), [("stopped", True), ("failed", False), ("lost", False)])
@@ -83,7 +83,7 @@ def test_a_stream_that_has_ended_may_be_started_again_for_a_while(state: str, la
 
     patient = ask(NOON + 60 * SECOND - 1)
     assert patient.verdict is NOT_YET
-    assert "may be started again" in patient.because
+    assert "may be started again" in patient.reason
     for never in (ask(NOON + 60 * SECOND), ask(None)):
         assert never.never
         assert never.lasting is lasting
@@ -103,7 +103,7 @@ def test_scheduled_runs_have_not_reached_it_yet_whatever_became_of_the_last(mode
 def test_a_percentile_above_what_can_be_claimed_will_never_be_reached() -> None:
     answer = _ask(percentile=99.9, claimable=99)
     assert answer.never
-    assert "up to percentile 99, not 99.9" in answer.because
+    assert "up to percentile 99, not 99.9" in answer.reason
     assert _ask(percentile=99, claimable=99).verdict is NOT_YET
 
 
@@ -130,7 +130,7 @@ def test_a_completed_batch_that_left_something_out_has_reached_the_share_that_it
     assert _ask(percentile=96, target=NOON + 2, **done).verdict is NOT_YET
     more = _ask(percentile=97, **done)
     assert more.verdict is NOT_YET
-    assert "left out 1 file, 4 bytes, 4 % of the input" in more.because
+    assert "left out 1 file, 4 bytes, 4 % of the input" in more.reason
 
 
 def test_an_interval_has_reached_the_ends_of_its_windows_and_nothing_before_or_after_it() -> None:
@@ -141,7 +141,7 @@ def test_an_interval_has_reached_the_ends_of_its_windows_and_nothing_before_or_a
         for target in (NOON - SECOND, NOON, NOON + SECOND + 1):
             answer = _ask(target=target, **done)
             assert answer.verdict is NOT_YET
-            assert "computed: 2013-01-01T12:00:00Z to 2013-01-01T12:00:01Z" in answer.because
+            assert "computed: 2013-01-01T12:00:00Z to 2013-01-01T12:00:01Z" in answer.reason
 
 
 def test_the_gate_of_a_day_that_failed_stays_closed_when_a_later_day_succeeds() -> None:
@@ -173,11 +173,11 @@ def test_a_question_about_no_time_at_all_is_refused() -> None:
 def test_a_pipeline_without_a_state_has_not_reached_it_yet() -> None:
     answer = ask_watermark(None, percentile=97, target=NOON)
     assert answer.verdict is NOT_YET
-    assert "no state yet" in answer.because
+    assert "no state yet" in answer.reason
 
 
 def test_a_watermark_that_is_not_known_is_said_to_be_so() -> None:
-    assert "not known yet" in _ask(watermarks=NOTHING_KNOWN).because
+    assert "not known yet" in _ask(watermarks=NOTHING_KNOWN).reason
 
 
 @pytest.mark.parametrize("percentile", [0, -1, 101, float("nan")])

@@ -43,7 +43,7 @@ def test_a_definition_that_does_not_fit_is_refused_with_every_changed_part(store
     ):
         assert change in error.value.what
     assert "key" not in error.value.what
-    assert "backfill" in error.value.todo
+    assert "backfill" in error.value.hint
 
 
 def test_before_it_is_pinned_nothing_stands_on_the_definition_and_then_it_stays(store: Store) -> None:

@@ -60,7 +60,7 @@ def test_a_pipeline_that_is_driven_is_refused_naming_the_driver_and_the_way_out(
         "last heartbeat 2013-01-01T12:00:01Z",
     ):
         assert fact in error.value.what
-    assert "--take-over" in error.value.todo
+    assert "--take-over" in error.value.hint
 
 
 @pytest.mark.parametrize("state", ["stopped", "failed"])

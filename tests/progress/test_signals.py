@@ -119,7 +119,7 @@ def test_a_pipeline_that_listens_to_nothing_does_not_look(store: Store) -> None:
 def test_a_signal_that_nobody_listens_to_is_refused_with_the_names_that_are_known(store: Store) -> None:
     with pytest.raises(SubmissionError) as error:
         request_signal(store, "pubish", NOON)
-    assert (error.value.code, error.value.todo) == ("SUBMIT_SIGNAL", "raise one of close, publish")
+    assert (error.value.code, error.value.hint) == ("SUBMIT_SIGNAL", "raise one of close, publish")
     assert pending(store) == []
 
 

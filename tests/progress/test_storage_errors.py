@@ -43,8 +43,8 @@ def test_a_disk_that_refuses_a_write_says_where_why_and_what_to_do(
     with pytest.raises(StateError, match=r"folder/a\..* cannot be written: ") as error:
         WRITES[call](store)
     assert error.value.code == "STATE_STORAGE"
-    assert error.value.why
-    assert error.value.todo
+    assert error.value.reason
+    assert error.value.hint
     assert Store.open(tmp_path).list("folder") == []
 
 

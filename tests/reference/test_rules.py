@@ -334,8 +334,8 @@ def test_rule_11_a_plan_that_may_go_wrong_is_refused_before_it_runs_with_the_rea
     with pytest.raises(DataflowError) as caught:
         grouping(**{"window": FixedWindows("1m"), **how, "accept": ()}).write(PaneLog())
     assert caught.value.code == code
-    assert caught.value.why
-    assert "accept=" in caught.value.todo
+    assert caught.value.reason
+    assert "accept=" in caught.value.hint
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=str)

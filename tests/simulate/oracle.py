@@ -252,7 +252,7 @@ class Oracle:
         ]
         spans = [record.interval for record in self._replayed.epochs if record.interval is not None]
         if not any(claims) and not any(after < target <= until for after, until in spans):
-            raise Wrong(f"a gate was opened at {iso(target)}, and nothing has covered that: {answer.because}")
+            raise Wrong(f"a gate was opened at {iso(target)}, and nothing has covered that: {answer.reason}")
 
     def check_end(self, last: Driver) -> None:
         """The last run, in a world without faults, has ended well, and all is where it belongs.

@@ -192,9 +192,9 @@ def test_a_function_that_fails_is_told_with_its_element_and_its_line() -> None:
         "test_par_do.parsed", "tests.spark.test_par_do.parsed"
     )
     assert "{'text': 'one'}" in refusal.value.what
-    assert "ValueError: invalid literal for int() with base 10: 'one'" in refusal.value.why
-    assert "test_par_do.py:" in refusal.value.why
-    assert "\n" not in refusal.value.what + refusal.value.why
+    assert "ValueError: invalid literal for int() with base 10: 'one'" in refusal.value.reason
+    assert "test_par_do.py:" in refusal.value.reason
+    assert "\n" not in refusal.value.what + refusal.value.reason
 
 
 def test_a_function_that_looks_at_no_column_is_called_for_each_element() -> None:

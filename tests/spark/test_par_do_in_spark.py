@@ -148,4 +148,4 @@ def test_what_an_expression_meets_in_the_data_is_told_in_sparks_words(spark: Spa
         run(spark, [SparkColumns(x="10 / (number - 1)")])
     assert failure.value.code == "DATA_PAR_DO"
     assert "10 / (number - 1)" in failure.value.what
-    assert failure.value.why.startswith("[DIVIDE_BY_ZERO] Division by zero")
+    assert failure.value.reason.startswith("[DIVIDE_BY_ZERO] Division by zero")

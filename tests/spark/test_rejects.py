@@ -32,7 +32,7 @@ def test_the_refusal_names_the_reasons_and_the_file_of_the_rows(tmp_path: Path) 
     assert refusal.value.code == "DATA_REJECTED"
     for part in ("5 of 10 rows", "at is null (2 in a.parquet)", "at is not a time (1 in a.parquet)", "late (2 in b)"):
         assert part in refusal.value.what
-    assert str(tmp_path / REJECTED_FOLDER) in refusal.value.todo
+    assert str(tmp_path / REJECTED_FOLDER) in refusal.value.hint
 
 
 def test_rows_that_cannot_be_read_back_do_not_hide_the_refusal(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_an_sql_state_about_values_is_the_datas_error(state: str) -> None:
     error = told(OfSpark("[DIVIDE_BY_ZERO] Division by zero.\n== SQL ==\n10 / x", state))
     assert (type(error), error.code) == (DataError, "DATA_PAR_DO")
     assert "10 / x" in error.what
-    assert error.why == "[DIVIDE_BY_ZERO] Division by zero."
+    assert error.reason == "[DIVIDE_BY_ZERO] Division by zero."
 
 
 @pytest.mark.parametrize("state", [None, "42P01", "38000", "XX000"])

@@ -52,7 +52,7 @@ from tests.spark.events import events, pipeline, write_files
 PARTITIONS = 3
 MOMENT = pl.Datetime("us", "UTC")
 SCHEMA = {"key": pl.String(), "value": pl.Int64(), "happened": MOMENT, "arrived": MOMENT}
-REFUSAL = StateError("the file is damaged", why="it is short", todo="restore it", code="STATE_UNREADABLE")
+REFUSAL = StateError("the file is damaged", reason="it is short", hint="restore it", code="STATE_UNREADABLE")
 
 
 def fails(row: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def fails(row: dict[str, Any]) -> dict[str, Any]:
     "kind", [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, DataflowError)]
 )
 def test_an_error_as_data_has_its_class_its_code_and_its_text(kind: type[DataflowError]) -> None:
-    error = kind("what", why="why", todo="todo", code="CODE")
+    error = kind("what", reason="reason", hint="hint", code="CODE")
     again = DataflowError.from_json(error.to_json())
     assert (type(again), again.code, str(again)) == (kind, "CODE", str(error))
 

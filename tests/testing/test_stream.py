@@ -184,10 +184,10 @@ def test_raising_nothing_is_no_step() -> None:
 def test_a_signal_that_no_trigger_listens_to_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(SubmissionError) as caught:
         TestStream(signalled()).raise_signal("later")
-    assert (caught.value.code, caught.value.todo) == ("SUBMIT_SIGNAL", "raise one of now, then")
+    assert (caught.value.code, caught.value.hint) == ("SUBMIT_SIGNAL", "raise one of now, then")
     with pytest.raises(SubmissionError) as caught:
         STREAM.raise_signal("now")
-    assert "no signal at all" in caught.value.todo
+    assert "no signal at all" in caught.value.hint
 
 
 def test_clocks_may_stand_still() -> None:
@@ -238,7 +238,7 @@ def test_an_unknown_engine_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(SubmissionError) as caught:
         STREAM.run(engine="steam")
     assert caught.value.code == "ENGINE_UNKNOWN"
-    assert all(name in caught.value.todo for name in engine_names())
+    assert all(name in caught.value.hint for name in engine_names())
 
 
 def test_the_reference_is_the_engine_unless_another_is_named() -> None:

@@ -94,8 +94,8 @@ class Combiner(ABC):
         """
         raise DefinitionError(
             f"{self!r} cannot take a value back",
-            why="its accumulator does not hold enough to be undone exactly",
-            todo="use the combiner that retractable() gives: it keeps what is needed",
+            reason="its accumulator does not hold enough to be undone exactly",
+            hint="use the combiner that retractable() gives: it keeps what is needed",
             code="DEFINITION_COMBINER",
         )
 
@@ -211,11 +211,11 @@ def result(column: Columns, value: Any) -> Any:  # noqa: ANN401
     return dict(zip(column, value, strict=True)) if isinstance(column, tuple) and value is not None else value
 
 
-def check(good: bool, what: Callable[[], str], todo: str) -> None:
+def check(good: bool, what: Callable[[], str], hint: str) -> None:
     """Refuse an argument of a combiner.
 
     Raises:
         DefinitionError: ``DEFINITION_COMBINER``.
     """
     if not good:
-        raise DefinitionError(what(), todo=todo, code="DEFINITION_COMBINER")
+        raise DefinitionError(what(), hint=hint, code="DEFINITION_COMBINER")

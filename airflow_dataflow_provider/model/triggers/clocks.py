@@ -68,7 +68,7 @@ def _positive(value: Duration, what: str) -> Micros:
     length = duration(value, what=what)
     if length <= 0:
         raise DefinitionError(
-            f"{what}={value!r} is not positive", todo='give a length such as "1m"', code="DEFINITION_TRIGGER"
+            f"{what}={value!r} is not positive", hint='give a length such as "1m"', code="DEFINITION_TRIGGER"
         )
     return length
 
@@ -140,8 +140,8 @@ class AtSignal(Trigger):
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise DefinitionError(
                 f"AtSignal name {self.name!r} cannot be used",
-                why="it stands in file names and on command lines",
-                todo="start with a letter; use letters, digits, '_', '-' and '.'",
+                reason="it stands in file names and on command lines",
+                hint="start with a letter; use letters, digits, '_', '-' and '.'",
                 code="DEFINITION_TRIGGER",
             )
 

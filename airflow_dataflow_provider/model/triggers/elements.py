@@ -20,7 +20,7 @@ def _at_least_one(value: object, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise DefinitionError(
             f"{what}({value!r}) needs a whole number of at least 1",
-            todo=f"write {what}(100)",
+            hint=f"write {what}(100)",
             code="DEFINITION_TRIGGER",
         )
     return value
@@ -81,7 +81,7 @@ class AtBytes(Trigger):
         if not measured or not all(isinstance(name, str) and name for name in measured):
             raise DefinitionError(
                 f"AtBytes({n}) needs the columns that it weighs",
-                todo=f'write AtBytes({n}, "payload")',
+                hint=f'write AtBytes({n}, "payload")',
                 code="DEFINITION_TRIGGER",
             )
         object.__setattr__(self, "measured", measured)

@@ -80,8 +80,8 @@ class AtPattern(Trigger):
         if not made or len(made) > _LONGEST or all(step.optional for step in made):
             raise DefinitionError(
                 f"AtPattern of {len(made)} steps is not a pattern",
-                why="it must have 1 to 62 steps, and one of them that an element has to take",
-                todo='write AtPattern(column("kind") == "view", column("kind") == "buy")',
+                reason="it must have 1 to 62 steps, and one of them that an element has to take",
+                hint='write AtPattern(column("kind") == "view", column("kind") == "buy")',
                 code="DEFINITION_TRIGGER",
             )
         object.__setattr__(self, "steps", made)

@@ -148,6 +148,6 @@ def check_triggers(name: str, triggers: Sequence[object]) -> None:
     if wrong or not triggers:
         raise DefinitionError(
             f"{name} needs triggers, got {wrong[0]!r}" if wrong else f"{name} needs at least one trigger",
-            todo="write for example Repeat(AtWatermark(97))",
+            hint="write for example Repeat(AtWatermark(97))",
             code="DEFINITION_TRIGGER",
         )

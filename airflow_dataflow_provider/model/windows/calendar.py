@@ -51,7 +51,7 @@ class CalendarWindows(WindowStrategy):
         except ValueError:
             raise DefinitionError(
                 f"CalendarWindows unit={unit!r} is not one",
-                todo=f"choose one of {', '.join(CalendarUnit)}",
+                hint=f"choose one of {', '.join(CalendarUnit)}",
                 code="DEFINITION_WINDOW",
             ) from None
         try:
@@ -59,7 +59,7 @@ class CalendarWindows(WindowStrategy):
         except (KeyError, ValueError, OSError, TypeError):
             raise DefinitionError(
                 f"CalendarWindows time_zone={time_zone!r} is not a time zone",
-                todo='use an IANA name such as "Europe/Berlin"',
+                hint='use an IANA name such as "Europe/Berlin"',
                 code="DEFINITION_WINDOW",
             ) from None
         object.__setattr__(self, "time_zone", time_zone)

@@ -22,7 +22,7 @@ def positive(value: Duration, what: str) -> Micros:
     length = duration(value, what=what)
     if length <= 0:
         raise DefinitionError(
-            f"{what}={value!r} is not positive", todo='give a length such as "1h"', code="DEFINITION_WINDOW"
+            f"{what}={value!r} is not positive", hint='give a length such as "1h"', code="DEFINITION_WINDOW"
         )
     return length
 

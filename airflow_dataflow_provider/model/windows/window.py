@@ -26,8 +26,8 @@ class Window:
         if (self.start < first and self.start != MIN_TIME) or (self.end > last and self.end != MAX_TIME):
             raise DefinitionError(
                 f"window [{self.start}, {self.end}) is not in the years 1 to 9999",
-                why="no calendar has its ends, and sums with them could overflow",
-                todo="end it within these years, or at MIN_TIME or MAX_TIME, which stand for infinity",
+                reason="no calendar has its ends, and sums with them could overflow",
+                hint="end it within these years, or at MIN_TIME or MAX_TIME, which stand for infinity",
                 code="DEFINITION_WINDOW",
             )
 

@@ -33,8 +33,8 @@ class Coverage:
         if any(before >= after for before, after in pairwise(ends)):
             raise StateError(
                 f"{self.spans!r} is no set of spans: they must be in order, and apart",
-                why="readers rely on it",
-                todo="report it",
+                reason="readers rely on it",
+                hint="report it",
                 code="STATE_BAD_RECORD",
             )
 

@@ -27,7 +27,10 @@ class LeftOut:
     def __post_init__(self) -> None:
         if not self.files or min(split.size for split in self.files) < 0 or self.bytes > self.of:
             raise StateError(
-                f"{self!r} is no part of an input", why="readers rely on it", todo="report it", code="STATE_BAD_RECORD"
+                f"{self!r} is no part of an input",
+                reason="readers rely on it",
+                hint="report it",
+                code="STATE_BAD_RECORD",
             )
 
     @property

@@ -116,8 +116,8 @@ class EpochLog:
         if len(opened) > 1:
             raise StateError(
                 f"epochs {', '.join(map(str, reversed(opened)))} of {self._store.url} are planned and not committed",
-                why="only the newest may be open: a commit is missing, and a replay would not give the same panes",
-                todo="restore the missing commits, or start anew at another state URL",
+                reason="only the newest may be open: a commit is missing, and a replay would not give the same panes",
+                hint="restore the missing commits, or start anew at another state URL",
                 code="STATE_LOG_BROKEN",
             )
         return self.planned(opened[0]) if opened else None
@@ -143,8 +143,8 @@ class EpochLog:
             return
         raise StateError(
             gone,
-            why="another plan would name other input, and rows would be lost or read twice",
-            todo="restore the documents from a backup, or start anew at another state URL",
+            reason="another plan would name other input, and rows would be lost or read twice",
+            hint="restore the documents from a backup, or start anew at another state URL",
             code="STATE_LOG_BROKEN",
         )
 
@@ -170,8 +170,8 @@ class EpochLog:
         if record is None:
             raise StateError(
                 f"the commit of epoch {epoch} is gone from {self._store.url}",
-                why="the epochs after it rest on it",
-                todo="restore the document from a backup, or start anew at another state URL",
+                reason="the epochs after it rest on it",
+                hint="restore the document from a backup, or start anew at another state URL",
                 code="STATE_LOG_BROKEN",
             )
         return record
@@ -188,8 +188,8 @@ class EpochLog:
         if epoch > newest + 1:
             raise StateError(
                 f"epoch {epoch} of {self._store.url} cannot be {what}: epoch {newest + 1} is not committed",
-                why="only the newest epoch may be open, so that a replay finds what it has to repeat",
-                todo=f"finish epoch {newest + 1} first (EpochLog.open_plan gives its plan)",
+                reason="only the newest epoch may be open, so that a replay finds what it has to repeat",
+                hint=f"finish epoch {newest + 1} first (EpochLog.open_plan gives its plan)",
                 code="STATE_EPOCH_OPEN",
             )
         return last
@@ -200,7 +200,7 @@ def _refuse_other(standing: EpochPlan | EpochRecord, ours: EpochPlan | EpochReco
         raise OwnershipError(
             f"epoch {ours.epoch} was already {what} by claim {standing.token} (run {standing.run_id}), "
             f"claim {ours.token} (run {ours.run_id}) cannot do it again",
-            why="two drivers worked on this pipeline at the same time",
-            todo="end this driver; the next run goes on after the last committed epoch",
+            reason="two drivers worked on this pipeline at the same time",
+            hint="end this driver; the next run goes on after the last committed epoch",
             code="OWNER_FENCED",
         )

@@ -39,7 +39,7 @@ def check_mode(mode: str) -> None:
 
 def bad_record(problem: str) -> StateError:
     """A value that no record may hold: always a mistake of the writer."""
-    return StateError(problem, why="readers rely on it", todo="report it", code="STATE_BAD_RECORD")
+    return StateError(problem, reason="readers rely on it", hint="report it", code="STATE_BAD_RECORD")
 
 
 @dataclass(frozen=True, slots=True)

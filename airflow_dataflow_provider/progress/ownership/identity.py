@@ -127,8 +127,8 @@ def ensure(
     if standing.name != name:
         raise StateError(
             f"{store.url} holds the state of pipeline {standing.name!r}, not of {name!r}",
-            why="two pipelines in one state would mix their keys, windows and watermarks",
-            todo="give each pipeline a state URL of its own",
+            reason="two pipelines in one state would mix their keys, windows and watermarks",
+            hint="give each pipeline a state URL of its own",
             code="STATE_OTHER_PIPELINE",
         )
     if not (_pinned(store) or has_epochs(store)):
@@ -179,8 +179,8 @@ def _refuse_changes(store: Store, standing: PipelineIdentity, shape: Mapping[str
     if changes:
         raise StateError(
             f"the definition of {standing.name!r} no longer fits its state at {store.url}: " + "; ".join(changes),
-            why="what is stored for open windows means something else under the new definition",
-            todo="run the new definition on a new state URL and backfill the past, or restore the old definition",
+            reason="what is stored for open windows means something else under the new definition",
+            hint="run the new definition on a new state URL and backfill the past, or restore the old definition",
             code="STATE_DEFINITION_CHANGED",
         )
 
@@ -190,15 +190,15 @@ def _parsed(store: Store, document: Json) -> PipelineIdentity:
     if isinstance(version, int) and version > FORMAT_VERSION:
         raise StateError(
             f"{store.url} has format {version}, this release reads formats up to {FORMAT_VERSION}",
-            why="a newer release wrote it",
-            todo="upgrade airflow-dataflow-provider wherever this state is read",
+            reason="a newer release wrote it",
+            hint="upgrade airflow-dataflow-provider wherever this state is read",
             code="STATE_FORMAT",
         )
     if isinstance(version, int) and version < _FIRST_RELEASED:
         raise StateError(
             f"{store.url} has format {version}, which was never released",
-            why="its epoch log does not say what was read",
-            todo="start anew at another state URL and backfill the past",
+            reason="its epoch log does not say what was read",
+            hint="start anew at another state URL and backfill the past",
             code="STATE_FORMAT",
         )
     return parse_document(store, _PATH, document, PipelineIdentity.from_json)
@@ -223,7 +223,7 @@ def _refuse_careless(store: Store) -> None:
         return
     raise StateError(
         f"{store.url} lets a second writer create a document that exists",
-        why="two drivers could both believe that they own the pipeline",
-        todo="use a store that honours conditional writes (If-None-Match), or a shared disk",
+        reason="two drivers could both believe that they own the pipeline",
+        hint="use a store that honours conditional writes (If-None-Match), or a shared disk",
         code="STATE_FILESYSTEM",
     )

@@ -269,8 +269,8 @@ class Ownership:
         raise OwnershipError(
             f"claim {self.token} (run {self._info.run_id!r}) on {self._store.url} was taken over"
             + (f" by the {newer.describe()}" if newer else ""),
-            why="two drivers would commit the same epochs",
-            todo="nothing: this driver ends, the other goes on from the last committed epoch",
+            reason="two drivers would commit the same epochs",
+            hint="nothing: this driver ends, the other goes on from the last committed epoch",
             code="OWNER_FENCED",
         )
 
@@ -388,7 +388,7 @@ def _read(store: Store, token: int) -> OwnerInfo | None:
 def _held(store: Store, holder: OwnerInfo) -> OwnershipError:
     return OwnershipError(
         f"{store.url} is driven by the {holder.describe()}",
-        why="two drivers would commit the same epochs",
-        todo="wait for it, stop it (a stop request), or fence it by taking over (--take-over)",
+        reason="two drivers would commit the same epochs",
+        hint="wait for it, stop it (a stop request), or fence it by taking over (--take-over)",
         code="OWNER_HELD",
     )

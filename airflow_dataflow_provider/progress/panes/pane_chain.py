@@ -103,8 +103,8 @@ class PaneChain:
         """The pane log has published an epoch that the epoch log does not know, or knows otherwise."""
         return StateError(
             f"the pane log {self._store.url} has published epoch {epoch}{how}",
-            why="one of the two is from another time, such as an older backup, and together they would be wrong",
-            todo="restore the state and its pane log from one backup, or start anew at another state URL",
+            reason="one of the two is from another time, such as an older backup, and together they would be wrong",
+            hint="restore the state and its pane log from one backup, or start anew at another state URL",
             code=DAMAGED,
         )
 

@@ -111,8 +111,8 @@ def check_format(store: Store, header: Json) -> Json:
     if header.get("format") != FORMAT:
         raise StateError(
             f"the pane log {store.url} has format {header.get('format')}, this release reads format {FORMAT}",
-            why="another release wrote it, and what it means here is not known",
-            todo="use that release wherever it is read, or start anew at another state URL",
+            reason="another release wrote it, and what it means here is not known",
+            hint="use that release wherever it is read, or start anew at another state URL",
             code="STATE_FORMAT",
         )
     return header

@@ -133,8 +133,8 @@ def request_forget(store: Store, paths: Iterable[str], left_out: Collection[str]
     if unknown:
         raise SubmissionError(
             f"{unknown[0]!r} is not left out",
-            why="only a file that was planned and is not read can be forgotten",
-            todo=f"name one of {', '.join(sorted(left_out))}"
+            reason="only a file that was planned and is not read can be forgotten",
+            hint=f"name one of {', '.join(sorted(left_out))}"
             if left_out
             else "nothing is left out: nothing is to be done",
             code="SUBMIT_FORGET",
@@ -151,8 +151,8 @@ def refuse_unheard(name: str, known: Collection[str]) -> None:
     if name not in known:
         raise SubmissionError(
             f"no trigger of the pipeline listens to the signal {name!r}",
-            why="it would be raised in vain, and nobody would notice",
-            todo=f"raise one of {', '.join(sorted(known))}" if known else "its triggers listen to no signal at all",
+            reason="it would be raised in vain, and nobody would notice",
+            hint=f"raise one of {', '.join(sorted(known))}" if known else "its triggers listen to no signal at all",
             code="SUBMIT_SIGNAL",
         )
 
@@ -187,8 +187,8 @@ def acknowledge(store: Store, request: Request, now: Micros, by_token: int) -> N
     if request.addressed_to not in {None, by_token}:
         raise OwnershipError(
             f"{request.kind} request {request.id} is addressed to claim {request.addressed_to}, not to {by_token}",
-            why="a driver that takes another's request would hide it from the one that is asked",
-            todo="take only what requests.pending gives for the driver's own token",
+            reason="a driver that takes another's request would hide it from the one that is asked",
+            hint="take only what requests.pending gives for the driver's own token",
             code="OWNER_FENCED",
         )
     store.put_if_absent(f"{_FOLDER}/{request.id}{_DONE}", {"id": request.id, "at": iso(now), "token": by_token})
@@ -261,7 +261,7 @@ def absent(store: Store) -> StateError:
     """There is no pipeline at this URL."""
     return StateError(
         f"there is no pipeline state at {store.url}",
-        why="no run has started there yet, or the URL is another's",
-        todo="check the URL, or start the pipeline once",
+        reason="no run has started there yet, or the URL is another's",
+        hint="check the URL, or start the pipeline once",
         code="STATE_ABSENT",
     )

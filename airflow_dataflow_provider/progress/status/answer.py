@@ -31,16 +31,16 @@ class Answer:
 
     Args:
         verdict: the answer.
-        because: the reason.
+        reason: why.
         lasting: of *never*, whether it stays so until somebody does something. What may pass is worth a retry.
     """
 
     verdict: Verdict
-    because: str
+    reason: str
     lasting: bool = True
 
     def __post_init__(self) -> None:
-        if not self.because.strip():
+        if not self.reason.strip():
             raise DefinitionError(f"the answer {self.verdict!s} gives no reason", code="DEFINITION_ANSWER")
 
     @property
@@ -100,8 +100,8 @@ def ask_watermark(
     if start is not None and start >= target:
         raise DefinitionError(
             f"the windows from {iso(start)} to {iso(target)} are asked for",
-            why="no window ends in such a span, so the question has no answer",
-            todo="give a start before the target",
+            reason="no window ends in such a span, so the question has no answer",
+            hint="give a start before the target",
             code="SUBMIT_INTERVAL",
         )
     name = f"W_{percentile_text(share)}"
@@ -135,8 +135,8 @@ def _without_stragglers(status: Status, left_out: LeftOut, share: float, target:
     if share <= left_out.percent_read and read_until is not None and target <= read_until:
         read = f"{left_out.percent_read:.4g} % of its input"
         return Answer(REACHED, f"the batch run of {status.pipeline!r} has read {read}, up to {iso(target)}")
-    todo = "the next run without a percentile reads it"
-    return Answer(NOT_YET, f"the batch run of {status.pipeline!r} has left out {left_out.describe()}; {todo}")
+    hint = "the next run without a percentile reads it"
+    return Answer(NOT_YET, f"the batch run of {status.pipeline!r} has left out {left_out.describe()}; {hint}")
 
 
 def _without_driver(status: Status, has: str, patient_since: Micros | None) -> Answer:

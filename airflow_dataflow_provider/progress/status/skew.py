@@ -77,8 +77,8 @@ def read_skew(url: str) -> Skew:
         raise StateError(
             f"{store.url} has no skew to show: of {len(records)} epochs, {len({point.at for point in points})} moments "
             "have a watermark",
-            why="a line needs two moments, and a batch run has only one",
-            todo="run the pipeline in micro-batch or streaming mode, and again when it has read more",
+            reason="a line needs two moments, and a batch run has only one",
+            hint="run the pipeline in micro-batch or streaming mode, and again when it has read more",
             code="STATE_TOO_FEW_EPOCHS",
         )
     rows = records[-1].totals.read

@@ -33,8 +33,8 @@ def parse_document(store: Store, path: str, document: Json, parse: Callable[[Jso
         problem = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise StateError(
             f"{store.child(path)} is not what it should be: {problem}",
-            why="it was not written by this package, or was changed since",
-            todo="restore the file, or start anew at another state URL",
+            reason="it was not written by this package, or was changed since",
+            hint="restore the file, or start anew at another state URL",
             code="STATE_UNREADABLE",
         ) from error
 

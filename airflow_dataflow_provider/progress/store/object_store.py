@@ -38,7 +38,7 @@ class ObjectStore(Store):
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise StateError(
                 f"the filesystem of the state URL {url!r} cannot be opened: {reason}",
-                todo=STATE_HINT,
+                hint=STATE_HINT,
                 code="STATE_FILESYSTEM",
             ) from error
         protocols = {files.protocol} if isinstance(files.protocol, str) else set(files.protocol)

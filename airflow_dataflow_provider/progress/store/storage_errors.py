@@ -71,5 +71,5 @@ def storage_error(where: str, doing: str, error: Exception) -> StateError:
         "an epoch counts only once its documents are on the storage",
         "make sure that the storage can be reached, then run again: the run goes on after the last committed epoch",
     )
-    problem, why, todo = fallback if number is None else _KNOWN.get(number, fallback)
-    return StateError(f"{where} cannot be {doing}: {problem}", why=why, todo=todo, code="STATE_STORAGE")
+    problem, reason, hint = fallback if number is None else _KNOWN.get(number, fallback)
+    return StateError(f"{where} cannot be {doing}: {problem}", reason=reason, hint=hint, code="STATE_STORAGE")

@@ -61,7 +61,7 @@ class Store(ABC):
 
         text = os.fspath(url).strip()
         if not text:
-            raise StateError("the state URL is empty", todo=STATE_HINT, code="STATE_FILESYSTEM")
+            raise StateError("the state URL is empty", hint=STATE_HINT, code="STATE_FILESYSTEM")
         local = _LOCAL.match(text)
         if local or not _URL.match(text):
             path = Path(text[local.end() :] if local else text).expanduser().absolute()
@@ -177,8 +177,8 @@ def unreadable(where: str, problem: str) -> StateError:
     """A file of the state is not what it should be."""
     return StateError(
         f"{where} cannot be read: {problem}",
-        why="it was not written by this package, or was changed since",
-        todo="restore the file, or start anew at another state URL",
+        reason="it was not written by this package, or was changed since",
+        hint="restore the file, or start anew at another state URL",
         code="STATE_UNREADABLE",
     )
 
@@ -187,7 +187,7 @@ def cannot_create(url: str, problem: str) -> StateError:
     """A filesystem does not keep the promise of :meth:`Store.create`."""
     return StateError(
         f"the state cannot live at {url!r}: {problem}",
-        why="two drivers could both believe that they own the pipeline",
-        todo=STATE_HINT,
+        reason="two drivers could both believe that they own the pipeline",
+        hint=STATE_HINT,
         code="STATE_FILESYSTEM",
     )

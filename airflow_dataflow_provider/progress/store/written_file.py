@@ -66,7 +66,7 @@ def damaged(what: str) -> StateError:
     """``STATE_DAMAGED``: something that a document names, or that must follow another, is not there or has changed."""
     return StateError(
         what,
-        why="results read without it would be short or wrong",
-        todo="`verify --state URL` names all that is missing or damaged, and what can be made anew",
+        reason="results read without it would be short or wrong",
+        hint="`verify --state URL` names all that is missing or damaged, and what can be made anew",
         code=DAMAGED,
     )

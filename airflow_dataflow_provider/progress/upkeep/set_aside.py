@@ -57,7 +57,7 @@ class Retention:
             if keep <= 0:
                 raise SubmissionError(
                     f"--conf {name}={text} is no retention",
-                    todo=f"give {' or '.join(RETENTION_CONF + folder for folder in NAMED)} a duration, such as 90d",
+                    hint=f"give {' or '.join(RETENTION_CONF + folder for folder in NAMED)} a duration, such as 90d",
                     code="SUBMIT_CONF",
                 )
             found[what] = keep

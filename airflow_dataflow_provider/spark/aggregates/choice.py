@@ -230,9 +230,9 @@ class _Choice:
             return self._ordered(column)
         return pl.Struct({name: self._ordered(name) for name in column})
 
-    def _refusal(self, what: str, column: str, todo: str) -> SubmissionError:
+    def _refusal(self, what: str, column: str, hint: str) -> SubmissionError:
         return SubmissionError(
             f"{self.name}={self.combiner!r} {what} the column {column!r} of type {self.schema[column]}",
-            todo=todo,
+            hint=hint,
             code="SUBMIT_COLUMN_TYPE",
         )

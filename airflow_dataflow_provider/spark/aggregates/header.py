@@ -54,8 +54,8 @@ def _from_json(name: str, document: Mapping[str, str], own: Mapping[str, Combine
     given = f"and not {own[name]!r}" if name in own else "and it was not given"
     raise StateError(
         f"the panes of {name!r} are added up by {code}, of {document['class']}, {given}",
-        why="it is the user's own code, and a pane log does not say which code its readers run",
-        todo="read it with PaneLogReader(url, combiners=pipeline.grouping.combiners); panes() needs no combiners",
+        reason="it is the user's own code, and a pane log does not say which code its readers run",
+        hint="read it with PaneLogReader(url, combiners=pipeline.grouping.combiners); panes() needs no combiners",
         code="STATE_NEEDS_COMBINER",
     )
 
@@ -80,7 +80,7 @@ def _from_code(code: str) -> Combiner:
 def _no_combiner(code: str) -> StateError:
     return StateError(
         f"the pane log's header has no combiner where one should be: {code!r}",
-        why="it was not written by this package, or was changed since",
-        todo="restore pane_log.json",
+        reason="it was not written by this package, or was changed since",
+        hint="restore pane_log.json",
         code="STATE_UNREADABLE",
     )

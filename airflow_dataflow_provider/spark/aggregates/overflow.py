@@ -30,7 +30,7 @@ def sums_that_fit() -> Iterator[None]:
             raise
         raise DataError(
             f"a sum of integers ({found[1].removesuffix('.sum')}) does not fit into 64 bits",
-            why="published as it is it would be another, smaller number",
-            todo="sum floating-point numbers instead, or a larger unit; what is committed stays as it was",
+            reason="published as it is it would be another, smaller number",
+            hint="sum floating-point numbers instead, or a larger unit; what is committed stays as it was",
             code="DATA_OVERFLOW",
         ) from error

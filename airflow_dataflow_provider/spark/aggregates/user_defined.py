@@ -41,8 +41,8 @@ def result_type(combiner: Combiner) -> pl.DataType:
             return _TYPES[kind]
         raise SubmissionError(
             f"{combiner!r} does not say a type of its result that a column can have: {kind!r}",
-            why="columns are typed before there is a value",
-            todo="set result_type in its class: bool, int, float, str, bytes, Decimal, date, datetime (UTC), timedelta "
+            reason="columns are typed before there is a value",
+            hint="set result_type in its class: bool, int, float, str, bytes, Decimal, date, datetime (UTC), timedelta "
             "or a list[...] of one",
             code="ENGINE_COMBINER",
         )
@@ -121,8 +121,8 @@ def _blamed(name: str, combiner: Combiner) -> Iterator[None]:
         *_, last = traceback.extract_tb(error.__traceback__)
         raise DataError(
             f"{name}={combiner!r} failed",
-            why=f"{type(error).__name__}: {error} ({last.filename}:{last.lineno})",
-            todo="correct it or the data, run again; what is committed stays",
+            reason=f"{type(error).__name__}: {error} ({last.filename}:{last.lineno})",
+            hint="correct it or the data, run again; what is committed stays",
             code="DATA_COMBINER",
         ) from error
 
@@ -141,8 +141,8 @@ def _results(name: str, combiner: Combiner, values: list[Any]) -> pl.Series:
             wrong = error
     raise DataError(
         f"{name}={combiner!r} gives a result that its column cannot hold",
-        why=f"{wrong}; a result is never rounded or changed",
-        todo="correct extract(), or say another result_type; what is committed stays",
+        reason=f"{wrong}; a result is never rounded or changed",
+        hint="correct extract(), or say another result_type; what is committed stays",
         code="DATA_COMBINER",
     ) from wrong
 
@@ -241,7 +241,7 @@ def vectorised(
     except pl.exceptions.PolarsError as error:
         raise SubmissionError(
             f"the expressions of {name}={combiner!r} do not fit the columns: {error}",
-            todo="correct the expressions, or cast the columns in the source",
+            hint="correct the expressions, or cast the columns in the source",
             code="SUBMIT_COLUMN_TYPE",
         ) from error
     if not retracting:

@@ -39,8 +39,8 @@ def refuse_too_many(source: Source, report: Report, store: Store) -> None:
     raise DataError(
         f"{report.rejected} of {report.read} rows were rejected, more than the allowed share of {limit:g}"
         + (f": {told}" if told else ""),
-        why="so many malformed rows mean that the source has changed; results would lack what is missing",
-        todo="mend the source or raise max_rejected_share. SideOutputs does not show rows of an epoch that is not "
+        reason="so many malformed rows mean that the source has changed; results would lack what is missing",
+        hint="mend the source or raise max_rejected_share. SideOutputs does not show rows of an epoch that is not "
         f"committed; the first of these are in {where} until a run clears them away",
         code="DATA_REJECTED",
     )

@@ -76,8 +76,8 @@ def apply(steps: Sequence[ParDo], frame: pl.DataFrame) -> pl.DataFrame:
 def _refuse_spark(step: ParDo) -> NoReturn:
     raise SubmissionError(
         f"{step!r} is asked for where there is no Spark",
-        why="only Spark knows what its expressions mean",
-        todo="run the pipeline on Spark",
+        reason="only Spark knows what its expressions mean",
+        hint="run the pipeline on Spark",
         code="ENGINE_PAR_DO",
     )
 
@@ -93,8 +93,8 @@ def check_has(schema: Schema, wanted: Sequence[str], who: str) -> None:
     if hidden or missing:
         raise SubmissionError(
             f"{who} reads the column {(hidden or missing)[0]!r}, which an element does not have there",
-            why="names that start with '_' are the engine's" if hidden else "",
-            todo=f"name one of its columns: {', '.join(schema) or 'it has none'}",
+            reason="names that start with '_' are the engine's" if hidden else "",
+            hint=f"name one of its columns: {', '.join(schema) or 'it has none'}",
             code="SUBMIT_PAR_DO",
         )
 
@@ -231,10 +231,10 @@ def _made_by(step: PerElement | Vectorised, schema: tuple[tuple[str, pl.DataType
     return types
 
 
-def _refuse_made(step: ParDo, what: str, why: str) -> NoReturn:
+def _refuse_made(step: ParDo, what: str, reason: str) -> NoReturn:
     raise SubmissionError(
         f"{step!r} {what}",
-        why=why,
-        todo="see the contract in the reference of ParDo; cast columns whose type is not plain",
+        reason=reason,
+        hint="see the contract in the reference of ParDo; cast columns whose type is not plain",
         code="SUBMIT_PAR_DO",
     )

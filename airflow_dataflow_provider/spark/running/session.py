@@ -60,7 +60,7 @@ def spark_session(app_name: str, *, master: str | None, conf: Mapping[str, str])
     except ImportError as error:
         raise SubmissionError(
             "pyspark is not installed in the driver's environment",
-            todo="install airflow-dataflow-provider[spark] there",
+            hint="install airflow-dataflow-provider[spark] there",
             code="ENGINE_NO_SPARK",
         ) from error
     workers = {f"spark.executorEnv.{name}": value for name, value in {_THREADS: threads, **_KEEP_MEMORY}.items()}

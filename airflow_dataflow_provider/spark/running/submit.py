@@ -213,14 +213,14 @@ def check_plan(pipeline: Pipeline, interval: tuple[Micros, Micros] | None) -> No
     grouping = pipeline.grouping
     if not isinstance(pipeline.source, Files):
         raise SubmissionError(
-            f"the Spark engine does not read {pipeline.source!r}", todo="use Files", code="ENGINE_SOURCE"
+            f"the Spark engine does not read {pipeline.source!r}", hint="use Files", code="ENGINE_SOURCE"
         )
     for step in pipeline.par_dos()[len(pipeline.groupings[0].par_dos) :]:
         if isinstance(step, SparkColumns):
             raise SubmissionError(
                 f"{step!r} comes after a grouping",
-                why="what is done to results is done in the workers, where Spark's expressions are not known",
-                todo="write the step as Vectorised or PerElement",
+                reason="what is done to results is done in the workers, where Spark's expressions are not known",
+                hint="write the step as Vectorised or PerElement",
                 code="ENGINE_PAR_DO",
             )
     if interval is None:
@@ -228,14 +228,14 @@ def check_plan(pipeline: Pipeline, interval: tuple[Micros, Micros] | None) -> No
     if interval[0] >= interval[1]:
         raise SubmissionError(
             f"the interval ends at {iso(interval[1])}, before or where it begins ({iso(interval[0])})",
-            todo="give --from the earlier and --to the later time",
+            hint="give --from the earlier and --to the later time",
             code="SUBMIT_INTERVAL",
         )
     if isinstance(grouping.window, GlobalWindows):
         raise SubmissionError(
             "an interval was given, but the window is global",
-            why="an interval takes the windows that end in it, and the global window never ends",
-            todo="run without --from and --to, or use fixed windows",
+            reason="an interval takes the windows that end in it, and the global window never ends",
+            hint="run without --from and --to, or use fixed windows",
             code="SUBMIT_INTERVAL_WINDOW",
         )
 
@@ -249,8 +249,8 @@ def _check_store(store: Store) -> None:
     if store.url.startswith("memory://"):
         raise StateError(
             f"the state URL {store.url} is this process's memory",
-            why="Spark's workers and a later run cannot reach it",
-            todo="use a path or URL that the driver, the workers and Airflow all reach",
+            reason="Spark's workers and a later run cannot reach it",
+            hint="use a path or URL that the driver, the workers and Airflow all reach",
             code="STATE_FILESYSTEM",
         )
 
@@ -281,7 +281,7 @@ def _number(conf: Mapping[str, str], name: str, of: str, allowed: range) -> int 
     if not (text.isascii() and text.isdigit() and int(text) in allowed):
         raise SubmissionError(
             f"--conf {name}={text} is not a number of {of}",
-            todo=f"give {allowed[0]} to {allowed[-1]}",
+            hint=f"give {allowed[0]} to {allowed[-1]}",
             code="SUBMIT_CONF",
         )
     return int(text)
@@ -297,8 +297,8 @@ def _schema(pipeline: Pipeline, store: Store, *, needed: bool) -> Schema | None:
     if needed and listing.is_empty():
         raise SubmissionError(
             f"the source {source.path!r} has no files",
-            why="a batch over nothing would replace what stands with nothing",
-            todo="check the path, and that the files' names match it",
+            reason="a batch over nothing would replace what stands with nothing",
+            hint="check the path, and that the files' names match it",
             code="SOURCE_EMPTY",
         )
     pinned = identity.pinned_schema(store)
@@ -354,7 +354,7 @@ def _check_batch_owns(store: Store, log: EpochLog, interval: tuple[Micros, Micro
         raise StateError(
             f"windows that end up to {iso(interval[1])} are asked for, but the windows after {iso(owned_until)} of "
             f"{store.url} are still open",
-            why="an incremental run owns a window until it has expired; two writers of one row would fight",
-            todo=f"choose --to at or before {iso(owned_until)}, or give the batch a state URL of its own",
+            reason="an incremental run owns a window until it has expired; two writers of one row would fight",
+            hint=f"choose --to at or before {iso(owned_until)}, or give the batch a state URL of its own",
             code="STATE_WINDOWS_OPEN",
         )

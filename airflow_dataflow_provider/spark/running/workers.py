@@ -79,7 +79,7 @@ class ThisProcess:
                 if isinstance(step, SparkColumns):
                     raise SubmissionError(
                         f"{step!r} is Spark's to evaluate, and there is no Spark here",
-                        todo="write the step as Vectorised or PerElement, or run the pipeline on Spark",
+                        hint="write the step as Vectorised or PerElement, or run the pipeline on Spark",
                         code="ENGINE_PAR_DO",
                     )
         return Stages.of(pipeline, schema)

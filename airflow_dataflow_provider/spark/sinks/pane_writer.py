@@ -98,8 +98,8 @@ class PaneWriter:
         if header["state_id"] != self._state_id:
             raise StateError(
                 f"the pane log {self.url} belongs to pipeline {header['pipeline']!r} with state {header['state']}",
-                why="epochs of two states in one log could not be told apart, and rows would double",
-                todo="give this pipeline a PaneLog path of its own",
+                reason="epochs of two states in one log could not be told apart, and rows would double",
+                hint="give this pipeline a PaneLog path of its own",
                 code="STATE_PANES_OWNED",
             )
 

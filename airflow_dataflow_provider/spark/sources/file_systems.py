@@ -70,8 +70,8 @@ def is_there(split: Split) -> bool:
     if now != split:
         raise DataError(
             f"{split.path} has changed since it was planned ({split.size:,} bytes then, {now.size:,} now)",
-            why="rows of two versions of a file could be mixed",
-            todo="write files elsewhere and rename them into place; the next run reads the file as it is then",
+            reason="rows of two versions of a file could be mixed",
+            hint="write files elsewhere and rename them into place; the next run reads the file as it is then",
             code="DATA_FILE_CHANGED",
         )
     return True
@@ -91,8 +91,8 @@ def away(split: Split) -> DataError:
     """A file that was planned and cannot be left out."""
     return DataError(
         f"{split.path} was there when the run began, and is away now",
-        why="an interval that is computed without it would lack its rows",
-        todo="run it again once the file is back, or without it",
+        reason="an interval that is computed without it would lack its rows",
+        hint="run it again once the file is back, or without it",
         code="DATA_FILE_AWAY",
     )
 
@@ -215,8 +215,8 @@ def _local_version(path: str, status: os.stat_result) -> Split:
     except UnicodeEncodeError:
         raise SubmissionError(
             f"the file name {path!r} is not UTF-8",
-            why="the epoch log could not name it",
-            todo="rename the file",
+            reason="the epoch log could not name it",
+            hint="rename the file",
             code="SOURCE_FILE_NAME",
         ) from None
     return Split(path, status.st_size, status.st_mtime_ns // 1_000)
@@ -311,7 +311,7 @@ class _readable:  # noqa: N801 - a context, used as one
         if isinstance(error, OSError):
             raise SubmissionError(
                 f"{self._path} cannot be read: {error.strerror or error}",
-                why="files in it would be passed over without a word",
-                todo="give the driver's user the right to list and read it, or mend the mount",
+                reason="files in it would be passed over without a word",
+                hint="give the driver's user the right to list and read it, or mend the mount",
                 code="SOURCE_UNREADABLE",
             ) from error

@@ -49,8 +49,8 @@ class SourceListing:
         if not any(self._files.exists(path) for path in self._fixed):
             raise SubmissionError(
                 f"the source path {self._source.path!r} does not exist ({self._fixed[0]} is not there)",
-                why="a mistyped path would look like a source without data",
-                todo="correct the path, or create the folder before the pipeline starts",
+                reason="a mistyped path would look like a source without data",
+                hint="correct the path, or create the folder before the pipeline starts",
                 code="SOURCE_NOT_FOUND",
             )
 

@@ -170,8 +170,8 @@ def splits_read(store: Store, log: EpochLog, record: EpochRecord) -> list[Split]
     if plan is None or prepared is None:
         raise StateError(
             f"the plan or the result of epoch {record.epoch} is gone from {store.url}",
-            why="they say what was read, and rows would be read twice",
-            todo="restore the documents from a backup, or start anew at another state URL",
+            reason="they say what was read, and rows would be read twice",
+            hint="restore the documents from a backup, or start anew at another state URL",
             code="STATE_LOG_BROKEN",
         )
     read = set(prepared.details["files"])

@@ -69,15 +69,15 @@ def column_types(source: Files, file: str) -> Schema:
         if name not in found:
             raise SubmissionError(
                 f"the column {name!r}, which schema= names, is not in {file}",
-                why="it would be a column without values",
-                todo=f"name one of its columns: {', '.join(found)}",
+                reason="it would be a column without values",
+                hint=f"name one of its columns: {', '.join(found)}",
                 code="SOURCE_NO_COLUMN",
             )
         if not may_become(found[name], dtype, has_zone=source.time_zone is not None):
             raise SubmissionError(
                 f"the column {name!r} is {found[name]} in {file}, and {source.said()[name]} in schema=",
-                why="values of one kind are never made ones of another",
-                todo="say another type, or convert the column where the files are written",
+                reason="values of one kind are never made ones of another",
+                hint="say another type, or convert the column where the files are written",
                 code="SOURCE_COLUMN_TYPE",
             )
     return {name: said.get(name) or kept_as(dtype) for name, dtype in found.items()}
@@ -110,8 +110,8 @@ def check_columns(source: Files, wanted: tuple[str, ...], found: Schema, file: s
         role = roles.get(missing[0], "")
         raise SubmissionError(
             f"the column {missing[0]!r}{role} is not in {file}",
-            why="the pipeline reads it",
-            todo=f"name one of its columns: {', '.join(found)}",
+            reason="the pipeline reads it",
+            hint=f"name one of its columns: {', '.join(found)}",
             code="SOURCE_NO_COLUMN",
         )
     for name in source.columns():
@@ -121,23 +121,23 @@ def check_columns(source: Files, wanted: tuple[str, ...], found: Schema, file: s
         if not isinstance(dtype, pl.Datetime):
             raise SubmissionError(
                 f"the time column {name!r} has type {dtype} in {file}",
-                why="a number or a date does not say which instant is meant",
-                todo="make it a timestamp with a time zone, or ISO 8601 text with an offset",
+                reason="a number or a date does not say which instant is meant",
+                hint="make it a timestamp with a time zone, or ISO 8601 text with an offset",
                 code="SOURCE_EVENT_TIME_TYPE",
             )
         if dtype.time_zone is None and source.time_zone is None:
             raise SubmissionError(
                 f"the time column {name!r} of {file} has no time zone",
-                why="a naive time means another instant on every machine",
-                todo='write it in UTC with a zone, or say what it means: Files(..., time_zone="UTC")',
+                reason="a naive time means another instant on every machine",
+                hint='write it in UTC with a zone, or say what it means: Files(..., time_zone="UTC")',
                 code="SOURCE_NAIVE_TIME",
             )
     for name in wanted:
         if found[name] == pl.Null:
             raise SubmissionError(
                 f"the column {name!r} is null in all rows of {file}",
-                why="its type is learned from this file, and values of later ones would be lost",
-                todo=f'say what it is: Files(..., schema={{{name!r}: "float64"}})',
+                reason="its type is learned from this file, and values of later ones would be lost",
+                hint=f'say what it is: Files(..., schema={{{name!r}: "float64"}})',
                 code="SOURCE_COLUMN_TYPE",
             )
     return {name: found[name] for name in wanted}
@@ -247,8 +247,8 @@ def _check_kinds(source: Files, schema: Schema, columns: Schema, file: str) -> N
         if not fits:
             raise DataError(
                 f"the column {name!r} has type {found} in {file}, not {wanted}",
-                why="values of one kind are never made ones of another: they would not be what the file says",
-                todo="convert the column in the file, or remove the file; the run goes on where it stopped",
+                reason="values of one kind are never made ones of another: they would not be what the file says",
+                hint="convert the column in the file, or remove the file; the run goes on where it stopped",
                 code="DATA_COLUMN_TYPE",
             )
 
@@ -269,8 +269,8 @@ def _load(
     except (pl.exceptions.ColumnNotFoundError, KeyError) as error:
         raise DataError(
             f"{file} lacks a column that the pipeline reads: {error}",
-            why="earlier files had it; reading on would treat its rows as nulls",
-            todo="repair or remove the file; the run goes on where it stopped",
+            reason="earlier files had it; reading on would treat its rows as nulls",
+            hint="repair or remove the file; the run goes on where it stopped",
             code="DATA_COLUMN_MISSING",
         ) from error
 
@@ -300,7 +300,7 @@ def _readable(file: str) -> Iterator[None]:
     except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise DataError(
             f"{file} cannot be read: {error}",
-            why="a file that is skipped is data that is lost",
-            todo="repair or remove the file; the run goes on where it stopped",
+            reason="a file that is skipped is data that is lost",
+            hint="repair or remove the file; the run goes on where it stopped",
             code="DATA_UNREADABLE",
         ) from error

@@ -41,8 +41,8 @@ def results_schema(steps: Sequence[ParDo], kernel: Kernel) -> Schema:
     if taken:
         raise SubmissionError(
             f"a step after the last grouping makes the column {taken[0]!r}",
-            why="a pane has a column of that name of its own",
-            todo="choose another name",
+            reason="a pane has a column of that name of its own",
+            hint="choose another name",
             code="SUBMIT_PAR_DO",
         )
     belonging = {**bounds, **kernel.key_types}
@@ -89,8 +89,8 @@ def _check_belongs(made: pl.DataFrame, belonging: Sequence[str]) -> None:
                 before, after = changed[_OF_PANE + name][0], changed[name][0]
                 raise DataError(
                     f"a step after the last grouping changes {name!r} from {before!r} to {after!r}",
-                    why="a result belongs to its key and window, by which a later one replaces it",
-                    todo="give the new column another name",
+                    reason="a result belongs to its key and window, by which a later one replaces it",
+                    hint="give the new column another name",
                     code="DATA_PAR_DO",
                 )
 

@@ -140,8 +140,8 @@ def _refuse_keys(grouping: Grouping, schema: Schema) -> None:
         if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Null, pl.Unknown):
             raise SubmissionError(
                 f"the key column {column!r} is of type {dtype}",
-                why="the hash of a key says where its state lives, and such values have none",
-                todo="make it text, a number, a boolean, a date or a time, in the source or in a step",
+                reason="the hash of a key says where its state lives, and such values have none",
+                hint="make it text, a number, a boolean, a date or a time, in the source or in a step",
                 code="SUBMIT_COLUMN_TYPE",
             )
 

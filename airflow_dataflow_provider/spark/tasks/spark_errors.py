@@ -21,8 +21,8 @@ def job_failed(reason: str) -> EngineError:
     """A job of Spark's failed, for a reason of Spark's or the machine's."""
     return EngineError(
         f"a Spark job failed: {reason}",
-        why="Spark, the machine, or what was set for Spark is at fault, and not the pipeline's data",
-        todo="see the driver's log, then run again: the run goes on after the last committed epoch",
+        reason="Spark, the machine, or what was set for Spark is at fault, and not the pipeline's data",
+        hint="see the driver's log, then run again: the run goes on after the last committed epoch",
         code="ENGINE_FAILED",
     )
 
@@ -31,8 +31,8 @@ def start_failed(reason: str) -> EngineError:
     """There is no Spark to run jobs on."""
     return EngineError(
         f"Spark does not start: {reason}",
-        why="its settings are wrong, its master cannot be reached, or the machine refuses",
-        todo="see the driver's log for Spark's own words; correct --conf and --master",
+        reason="its settings are wrong, its master cannot be reached, or the machine refuses",
+        hint="see the driver's log for Spark's own words; correct --conf and --master",
         code="ENGINE_START",
     )
 
@@ -73,8 +73,8 @@ def _told(error: Exception, failed: Callable[[str], EngineError]) -> DataflowErr
     if isinstance(error, Py4JError) or (isinstance(error, ConnectionError) and _was_raised_by_py4j(error)):
         return EngineError(
             "Spark's JVM has ended",
-            why="it was killed, or had no memory left; its own last words are in the driver's log",
-            todo="run again: the run goes on after the last committed epoch; see spark.driver.memory if it comes again",
+            reason="it was killed, or had no memory left; its own last words are in the driver's log",
+            hint="run again: the run goes on after the last committed epoch; see spark.driver.memory if it comes again",
             code="ENGINE_LOST",
         )
     return None
@@ -86,8 +86,8 @@ def _of_the_data(error: Any) -> DataError | None:  # noqa: ANN401 - only some of
     where = next((context.fragment() for context in error.getQueryContext()), "")
     return DataError(
         f"a SparkColumns expression failed{f' in {where}' if where else ''}",
-        why=_reason(str(error)),
-        todo="keep such rows out with a condition, or let the expression give null for them (try_divide)",
+        reason=_reason(str(error)),
+        hint="keep such rows out with a condition, or let the expression give null for them (try_divide)",
         code="DATA_PAR_DO",
     )
 

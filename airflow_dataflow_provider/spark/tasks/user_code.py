@@ -34,8 +34,8 @@ def check_named(pipeline: Pipeline) -> None:
         if isinstance(step, PerElement | Vectorised) and not _is_named(step.function):
             raise SubmissionError(
                 f"the function of {step!r} cannot be found by its name",
-                why="a state must notice when another function takes its place, and two lambdas look the same",
-                todo="define it with def at the top level of a module",
+                reason="a state must notice when another function takes its place, and two lambdas look the same",
+                hint="define it with def at the top level of a module",
                 code="SUBMIT_PAR_DO",
             )
 

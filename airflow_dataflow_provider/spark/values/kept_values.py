@@ -76,8 +76,8 @@ class _Writer(pickle.Pickler):
         if value is not getattr and not _is_bound_to_zone(value) and not _may_be_named(named, self._owner):
             raise SubmissionError(
                 f"{self._owner!r} keeps a value of {_name(named)}, which is not read back from a state",
-                why="files of the state must not decide which code runs",
-                todo="keep plain values (numbers, text, times, tuples, lists, sets, dicts), or instances of classes of "
+                reason="files of the state must not decide which code runs",
+                hint="keep plain values (numbers, text, times, tuples, lists, sets, dicts), or instances of classes of "
                 f"the package of {type(self._owner).__name__}",
                 code="ENGINE_KEPT_VALUE",
             )
@@ -102,8 +102,8 @@ class _Reader(pickle.Unpickler):
                 return found
         raise StateError(
             f"what {self._owner!r} has kept names {module}.{name}",
-            why="that is no plain value, and no class of its package that is imported with it; it is not loaded",
-            todo="import the class where the combiner or trigger is defined; else find out who can write to the state",
+            reason="that is no plain value, and no class of its package that is imported with it; it is not loaded",
+            hint="import the class where the combiner or trigger is defined; else find out who can write to the state",
             code="STATE_FOREIGN_CODE",
         )
 
@@ -132,8 +132,8 @@ def _of_zone(value: object, name: str) -> object:
         return zoneinfo.ZoneInfo._unpickle  # type: ignore[attr-defined]  # noqa: SLF001 - so a zone pickles itself
     raise StateError(
         f"what was kept names the attribute {name!r}",
-        why="nothing of ours writes that, and it is not loaded",
-        todo="find out who can write to the state, and restore it",
+        reason="nothing of ours writes that, and it is not loaded",
+        hint="find out who can write to the state, and restore it",
         code="STATE_FOREIGN_CODE",
     )
 

@@ -105,8 +105,8 @@ def blame(step: ParDo, error: Exception, where: str = "") -> DataError:
     line = f" ({last[-1].filename}:{last[-1].lineno})" if last else ""
     return DataError(
         _one_line(f"{step!r} failed {_short(where, plain=True)}".rstrip()),
-        why=_one_line(f"{type(error).__name__}: {error}{line}"),
-        todo="correct the function or the data; the run goes on where it stopped",
+        reason=_one_line(f"{type(error).__name__}: {error}{line}"),
+        hint="correct the function or the data; the run goes on where it stopped",
         code="DATA_PAR_DO",
     )
 

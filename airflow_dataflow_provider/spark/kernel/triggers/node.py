@@ -94,7 +94,7 @@ class Percentiles:
         self.values = tuple(sorted(self.looked_at | {100.0}))
         if len(self.values) > 32:
             raise SubmissionError(
-                f"the trigger asks for {len(self.values)} percentiles", todo="use at most 31", code="ENGINE_TRIGGER"
+                f"the trigger asks for {len(self.values)} percentiles", hint="use at most 31", code="ENGINE_TRIGGER"
             )
 
     def bit(self, percentile: float) -> np.uint32:
