@@ -21,7 +21,7 @@ def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse has no public name
 
 def call(options: argparse.Namespace) -> int:
     """Read the epoch log, draw it, write the picture."""
-    from airflow_dataflow_provider.cli.skew_picture import draw  # noqa: PLC0415 - other commands draw nothing
+    from airflow_dataflow_provider.cli.pictures.skew_picture import draw  # noqa: PLC0415 - other commands draw nothing
 
     skew = read_skew(options.state)
     picture = draw(skew, options.title)

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from airflow_dataflow_provider.cli.skew_picture import draw
+from airflow_dataflow_provider.cli.pictures.skew_picture import draw
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
@@ -40,8 +40,17 @@ def texts(picture: str) -> list[str]:
 def lines(picture: str) -> list[list[tuple[float, float]]]:
     """The corners of the watermarks, from the lowest percentile to 100."""
     (plot,) = ET.fromstring(picture).iterfind(f"{SVG}g")
-    found = [line.attrib["points"].split() for line in plot.iterfind(f"{SVG}polyline")]
-    return [[(float(x), float(y)) for x, y in (corner.split(",") for corner in line)] for line in found]
+    return [corners(line) for line in plot.iterfind(f"{SVG}polyline") if "stroke-dasharray" not in line.attrib]
+
+
+def ideal(picture: str) -> list[tuple[float, float]]:
+    return next(
+        corners(line) for line in ET.fromstring(picture).iter(f"{SVG}polyline") if "stroke-dasharray" in line.attrib
+    )
+
+
+def corners(line: ET.Element) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in (corner.split(",") for corner in line.attrib["points"].split())]
 
 
 @pytest.fixture
@@ -187,12 +196,11 @@ def test_a_watermark_goes_up_until_it_is_told_anew_and_then_to_the_right() -> No
 
 def test_the_distance_on_the_picture_is_the_distance_in_time() -> None:
     picture = draw(skew(epochs=25))
-    ideal = next(line for line in ET.fromstring(picture).iter(f"{SVG}line") if "stroke-dasharray" in line.attrib)
-    hour = (float(ideal.attrib["x2"]) - float(ideal.attrib["x1"])) / 24
+    (start, _), (end, top) = ideal(picture)
+    hour = (end - start) / 24
     ends = [line[-1][0] for line in lines(picture)]
-    expected = [float(ideal.attrib["x2"]) - delay / HOUR * hour for delay in DELAYS.values()]
-    assert ends == pytest.approx(expected, abs=0.11)
-    assert {line[-1][1] for line in lines(picture)} == {float(ideal.attrib["y2"])}
+    assert ends == pytest.approx([end - delay / HOUR * hour for delay in DELAYS.values()], abs=0.11)
+    assert {line[-1][1] for line in lines(picture)} == {top}
 
 
 def test_the_widest_skew_is_named() -> None:

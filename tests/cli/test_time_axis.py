@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from airflow_dataflow_provider.cli.time_axis import ticks
+from airflow_dataflow_provider.cli.pictures.time_axis import ticks
 from airflow_dataflow_provider.model.time import duration, to_micros
 
 START = to_micros("2013-01-01T00:00:00Z")

@@ -38,11 +38,12 @@ from airflow_dataflow_provider import (
     WindowStrategy,
     column,
 )
+from airflow_dataflow_provider.cli.pictures.pane_picture import Point, draw_panes
 from airflow_dataflow_provider.model.time import to_datetime, to_micros
-from airflow_dataflow_provider.testing.pictures import Point, draw_panes, draw_windows
 from airflow_dataflow_provider.testing.stream import TestStream
 from airflow_dataflow_provider.testing.times import moment
 from tests.reference.ten_points import EARLY_AND_LATE, FIGURES, POINTS, TWO_MINUTES, WATERMARKS, summing
+from tests.reference.window_picture import draw_windows
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
 ARRIVED = tuple(Point(moment(event), moment(arrival), str(value)) for value, event, arrival in POINTS)
@@ -80,6 +81,10 @@ def script(
     return stream
 
 
+def panes(stream: TestStream, title: str) -> str:
+    return draw_panes(stream.pipeline.grouping, stream.epochs(), stream.run(), title, points=ARRIVED)
+
+
 def trigger(
     title: str,
     tree: Trigger,
@@ -89,12 +94,12 @@ def trigger(
     **how: Any,
 ) -> Callable[[], str]:
     pipeline = summing(window, tree, refinement, accept=tuple(Risk))
-    return lambda: draw_panes(script(pipeline, **how), title, points=ARRIVED)
+    return lambda: panes(script(pipeline, **how), title)
 
 
 def figure(number: int, title: str) -> Callable[[], str]:
     [found] = [figure for figure in FIGURES if figure.number == number]
-    return lambda: draw_panes(found.stream, f"Figure {number}: {title}", points=ARRIVED)
+    return lambda: panes(found.stream, f"Figure {number}: {title}")
 
 
 def windows(title: str, window: WindowStrategy, *others: str) -> Callable[[], str]:

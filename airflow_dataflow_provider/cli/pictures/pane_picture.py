@@ -1,46 +1,52 @@
 """Panes over time, as the Dataflow Model draws them: event time to the right, processing time upwards.
 
-Each pane is a box over its window. It begins where the window's last pane was published, or where its first element
-arrived, and ends where it is published, with its value. A retraction is a dashed plate with what it takes back.
+Each pane is a box over its window. The box begins at the window's pane before, or at the arrival of its first element.
+It ends at the pane's processing time, where its value is. A dashed plate is a retraction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Final
+from xml.etree import ElementTree as ET
 
-from airflow_dataflow_provider.model.elements import Pane, PaneTiming
-from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_datetime
-from airflow_dataflow_provider.model.watermarks import percentile_text
-from airflow_dataflow_provider.model.windows import Window
-from airflow_dataflow_provider.reference.interpreter import Epoch
-from airflow_dataflow_provider.testing.pictures.canvas import (
+from airflow_dataflow_provider.cli.pictures.canvas import (
     FRAME,
     GRID,
     INK,
     MUTED,
     PAPER,
-    RETRACTION,
-    TIMING,
-    TIMING_NAMES,
-    WATERMARK,
     Canvas,
+    Corner,
     pill_width,
     text_width,
 )
-from airflow_dataflow_provider.testing.stream import TestStream
+from airflow_dataflow_provider.cli.pictures.time_axis import Tick, rounded, ticks
+from airflow_dataflow_provider.model.elements import Pane, PaneTiming
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_datetime
+from airflow_dataflow_provider.model.watermarks import percentile_text
+from airflow_dataflow_provider.model.windows import Window
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.grouping import Grouping
+    from airflow_dataflow_provider.reference.epoch import Epoch
 
 WIDTH, HEIGHT = 780, 570
+WATERMARK, RETRACTION = "#2b6cb0", "#c53030"
+TIMING: Final = {
+    PaneTiming.EARLY: "#b7791f",
+    PaneTiming.ON_TIME: "#2f855a",
+    PaneTiming.LATE: "#6b46c1",
+    PaneTiming.CORRECTION: "#0f766e",
+}
 _LEFT, _RIGHT, _TOP, _BOTTOM = 82.0, 748.0, 94.0, 478.0
-_MINUTE: Micros = 60_000_000
+_ACROSS, _UP = 11, 8
+"""The most ticks of an axis."""
 _RADIUS = 9.5
 _PLACES = (0.5, 0.3, 0.7, 0.15, 0.85, 0.4, 0.6, 0.22, 0.78)
-"""Where a value may stand along its box, best first."""
-
+"""Places of a value along its box, best first."""
 _MINUS = "\N{MINUS SIGN}"
-
-Place = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,32 +58,50 @@ class Point:
     label: str
 
 
-def draw_panes(stream: TestStream, title: str, *, points: Iterable[Point] | None = None, note: str = "") -> str:
-    """What a stream of one key publishes, as an SVG document.
+def draw_panes(
+    grouping: Grouping,
+    epochs: Sequence[Epoch],
+    panes: Sequence[Pane],
+    title: str,
+    *,
+    points: Iterable[Point] | None = None,
+    note: str = "",
+) -> str:
+    """The panes of one key, as an SVG document.
 
     Args:
-        stream: the script; it is run on the reference. The first aggregate is what is drawn.
+        grouping: gave the panes. Its first aggregate is drawn.
+        epochs: the elements and clocks.
+        panes: as they were published.
         title: above the picture.
-        points: the elements; by default those of the script.
+        points: the elements to draw; by default those of the epochs.
         note: up to two lines below the title; by default the trigger, the windows and the refinement, as code.
     """
-    return _Picture(stream, title, points, note).document()
+    return _Picture(grouping, epochs, panes, title, points=points, note=note).document()
 
 
 class _Picture:
-    def __init__(self, stream: TestStream, title: str, points: Iterable[Point] | None, note: str) -> None:
-        self._epochs, self._panes = stream.epochs(), stream.run()
-        grouping = stream.pipeline.grouping
+    def __init__(
+        self,
+        grouping: Grouping,
+        epochs: Sequence[Epoch],
+        panes: Sequence[Pane],
+        title: str,
+        *,
+        points: Iterable[Point] | None,
+        note: str,
+    ) -> None:
+        self._epochs, self._panes = epochs, panes
         self._name = next(iter(grouping.combiners))
         self._percentiles = sorted({100.0, *grouping.trigger.percentiles()})
-        self._points = [*(_points(self._epochs) if points is None else points)]
+        self._points = [*(_points(epochs) if points is None else points)]
         first, last = (end(point.arrival_time for point in self._points) for end in (min, max))
-        clocks = [epoch.clock.processing_time for epoch in self._epochs if epoch.clock.processing_time >= first]
-        self._y0, self._y1 = _floor(first), _ceil(max(last, *clocks))
-        ends = [time for pane in self._panes for time in (pane.window.start, pane.window.end) if _finite(time)]
+        clocks = [epoch.clock.processing_time for epoch in epochs if epoch.clock.processing_time >= first]
+        self._y0, self._y1 = rounded(first, max(last, *clocks), _UP)
+        ends = [time for pane in panes for time in (pane.window.start, pane.window.end) if _finite(time)]
         times = [point.event_time for point in self._points] + ends
-        self._x0, self._x1 = _floor(min(times)), _ceil(max(times))
-        said = f"{len(self._points)} elements and {len(self._panes)} panes, over event time and processing time."
+        self._x0, self._x1 = rounded(min(times), max(times), _ACROSS)
+        said = f"{len(self._points)} elements and {len(panes)} panes, over event time and processing time."
         self._canvas = Canvas(WIDTH, HEIGHT, title, said)
         self._title, self._note = title, note or f"{grouping.trigger!r}\n{grouping.window!r}, {grouping.refinement!r}"
         self._taken: list[tuple[float, float, float, float]] = []
@@ -85,14 +109,14 @@ class _Picture:
     def document(self) -> str:
         """All of it, from back to front."""
         canvas = self._canvas
-        canvas.clip("plot", _LEFT - 1, _TOP - 1, _RIGHT + 1, _BOTTOM + 1)
         canvas.text(_LEFT - 54, 34, self._title, size=18, colour=INK, weight="600")
         for number, line in enumerate(self._note.splitlines()):
             size = min(12.5, (_RIGHT - _LEFT + 54) / text_width(line, 1))
             canvas.text(_LEFT - 54, 56 + 17 * number, line, size=size)
         self._axes()
-        self._boxes()
-        self._lines()
+        plot = canvas.clip("plot", _LEFT - 1, _TOP - 1, _RIGHT + 1, _BOTTOM + 1)
+        self._boxes(plot)
+        self._lines(plot)
         canvas.rectangle(_LEFT, _TOP, _RIGHT, _BOTTOM, fill="none", stroke=FRAME)
         self._draw_points()
         self._values()
@@ -113,29 +137,32 @@ class _Picture:
 
     def _axes(self) -> None:
         canvas = self._canvas
-        for time in range(self._x0, self._x1 + 1, _step(self._x0, self._x1)):
-            canvas.line((self._x(time), _TOP), (self._x(time), _BOTTOM), stroke=GRID)
-            canvas.text(self._x(time), _BOTTOM + 18, _clock(time), anchor="middle")
-        for time in range(self._y0, self._y1 + 1, _step(self._y0, self._y1)):
-            canvas.line((_LEFT, self._y(time)), (_RIGHT, self._y(time)), stroke=GRID)
-            canvas.text(_LEFT - 8, self._y(time) + 4, _clock(time), anchor="end")
+        for tick in _marks(self._x0, self._x1, _ACROSS):
+            x = self._x(tick.at)
+            canvas.line((x, _TOP), (x, _BOTTOM), stroke=GRID)
+            canvas.text(x, _BOTTOM + 16, tick.label, anchor="middle")
+            canvas.text(x, _BOTTOM + 28, tick.above, size=10, anchor="middle")
+        for tick in _marks(self._y0, self._y1, _UP):
+            y = self._y(tick.at)
+            canvas.line((_LEFT, y), (_RIGHT, y), stroke=GRID)
+            canvas.text(_LEFT - 8, y + 4, tick.label, anchor="end")
+            canvas.text(_LEFT - 8, y + 15, tick.above, size=10, anchor="end")
         canvas.text((_LEFT + _RIGHT) / 2, _BOTTOM + 40, "event time", size=13, colour=INK, anchor="middle")
         canvas.text(24, (_TOP + _BOTTOM) / 2, "processing time", size=13, colour=INK, anchor="middle", turned=True)
 
-    def _boxes(self) -> None:
-        group = self._canvas.group("plot")
+    def _boxes(self, plot: ET.Element) -> None:
         for pane, since in self._since():
             colour = TIMING[pane.timing]
             left, right = self._x(pane.window.start), self._x(pane.window.end)
             top, bottom = self._y(pane.processing_time), self._y(since)
             self._canvas.rectangle(
-                left + 1, top, right - 1, max(bottom, top + 1), within=group, tip=self._told(pane), fill=colour,
+                left + 1, top, right - 1, max(bottom, top + 1), within=plot, tip=self._tip(pane), fill=colour,
                 fill_opacity=0.13, stroke=colour, stroke_opacity=0.45,
             )  # fmt: skip
-            self._canvas.line((left + 1, top), (right - 1, top), within=group, stroke=colour, stroke_width=2.5)
+            self._canvas.line((left + 1, top), (right - 1, top), within=plot, stroke=colour, stroke_width=2.5)
 
     def _since(self) -> list[tuple[Pane, Micros]]:
-        """The panes that state something, each with the time at which its box begins."""
+        """The panes that are no retractions, each with the time at which its box begins."""
         boxes: list[tuple[Pane, Micros]] = []
         for pane in self._panes:
             if pane.is_retraction:
@@ -153,19 +180,19 @@ class _Picture:
             boxes.append((pane, min(arrived, default=pane.processing_time) if last is None else last))
         return boxes
 
-    def _lines(self) -> None:
-        canvas, group = self._canvas, self._canvas.group("plot")
+    def _lines(self, plot: ET.Element) -> None:
+        canvas = self._canvas
         ideal = (max(self._x0, self._y0), min(self._x1, self._y1))
         if ideal[0] < ideal[1]:
             ends = [(self._x(time), self._y(time)) for time in ideal]
-            canvas.line(*ends, within=group, stroke=MUTED, stroke_width=1.3, stroke_dasharray="6 5")
+            canvas.line(*ends, within=plot, stroke=MUTED, stroke_width=1.3, stroke_dasharray="6 5")
         for percentile in self._percentiles:
             corners = self._watermark(percentile)
             dashes = "none" if percentile == 100 else "2 3"
-            canvas.line(*corners, within=group, stroke=WATERMARK, stroke_width=2.2, stroke_dasharray=dashes)
+            canvas.line(*corners, within=plot, stroke=WATERMARK, stroke_width=2.2, stroke_dasharray=dashes)
 
-    def _watermark(self, percentile: float) -> list[Place]:
-        """It stands until the next epoch moves it: up first, then to the right."""
+    def _watermark(self, percentile: float) -> list[Corner]:
+        """The corners of a line that goes up until an epoch moves the watermark, then to the right."""
         corners = [(_LEFT, _BOTTOM)]
         for epoch in self._epochs:
             if epoch.clock.processing_time >= self._y0:
@@ -181,7 +208,7 @@ class _Picture:
             self._taken.append((x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS))
 
     def _values(self) -> None:
-        """Each value on the upper edge of its box, where nothing is in the way."""
+        """Each value is on the upper edge of its box, at a free place."""
         for pane in self._panes:
             text = f"{_MINUS if pane.is_retraction else ''}{_shown(pane.values[self._name])}"
             colour = RETRACTION if pane.is_retraction else TIMING[pane.timing]
@@ -190,7 +217,7 @@ class _Picture:
             self._canvas.pill(x, y, text, colour, dashed=pane.is_retraction)
 
     def _free(self, window: Window, y: float, width: float) -> float:
-        """The best place along a window's edge; where none is free, the one that is least in the way."""
+        """The place along a window's edge that covers the least."""
         left, right = self._x(window.start) + width / 2 + 2, self._x(window.end) - width / 2 - 2
         places = [max(left, min(right, left + part * (right - left))) for part in _PLACES]
         box = {x: (x - width / 2 - 1, y - 10, x + width / 2 + 1, y + 10) for x in places}
@@ -198,10 +225,10 @@ class _Picture:
         self._taken.append(box[x])
         return x
 
-    def _told(self, pane: Pane) -> str:
+    def _tip(self, pane: Pane) -> str:
         start, end = (_clock(time) if _finite(time) else "∞" for time in (pane.window.start, pane.window.end))
         value, at = _shown(pane.values[self._name]), _clock(pane.processing_time)
-        return f"[{start}, {end}): {value}, {TIMING_NAMES[pane.timing]}, at {at}"
+        return f"[{start}, {end}): {value}, {_named(pane.timing)}, at {at}"
 
     def _legend(self) -> None:
         canvas, x, y = self._canvas, _LEFT - 54, HEIGHT - 22
@@ -210,55 +237,52 @@ class _Picture:
             if timing in shown:
                 colour = TIMING[timing]
                 canvas.rectangle(x, y - 10, x + 16, y + 2, fill=colour, fill_opacity=0.18, stroke=colour)
-                x = self._named(x + 22, y, f"{TIMING_NAMES[timing]} pane")
+                x = self._entry(x + 22, y, f"{_named(timing)} pane")
         if any(pane.is_retraction for pane in self._panes):
             canvas.rectangle(x, y - 11, x + 20, y + 3, fill=PAPER, stroke=RETRACTION, stroke_dasharray="3 2", rx=7)
-            x = self._named(x + 26, y, "retraction")
+            x = self._entry(x + 26, y, "retraction")
         for percentile in self._percentiles:
             dashes = "none" if percentile == 100 else "2 3"
             canvas.line((x, y - 4), (x + 18, y - 4), stroke=WATERMARK, stroke_width=2.2, stroke_dasharray=dashes)
             share = "" if percentile == 100 else f", {percentile_text(percentile)} %"
-            x = self._named(x + 24, y, f"watermark{share}")
+            x = self._entry(x + 24, y, f"watermark{share}")
         if max(self._x0, self._y0) < min(self._x1, self._y1):
             canvas.line((x, y - 4), (x + 18, y - 4), stroke=MUTED, stroke_width=1.3, stroke_dasharray="6 5")
-            x = self._named(x + 24, y, "event time = processing time")
+            x = self._entry(x + 24, y, "event time = processing time")
 
-    def _named(self, x: float, y: float, name: str) -> float:
+    def _entry(self, x: float, y: float, name: str) -> float:
         self._canvas.text(x, y, name)
         return x + text_width(name, 12) * 0.9 + 14
 
 
+def _marks(start: Micros, end: Micros, most: int) -> list[Tick]:
+    """The ticks of an axis; of a single day (or year) without its name."""
+    found = ticks(start, end, most)
+    return found if any(tick.above for tick in found[1:]) else [Tick(tick.at, tick.label) for tick in found]
+
+
 def _points(epochs: Sequence[Epoch]) -> list[Point]:
     return [
-        Point(element.event_time, element.arrival_time, _shown(next(iter(_values_of(element.row)), "")))
+        Point(element.event_time, element.arrival_time, _shown(next(iter(_numbers(element.row.values())), "")))
         for epoch in epochs
         for element in epoch.elements
     ]
 
 
-def _values_of(row: Any) -> list[Any]:  # noqa: ANN401 - a mapping of anything
-    return [value for value in row.values() if isinstance(value, int | float)]
+def _numbers(values: Iterable[object]) -> list[int | float]:
+    return [value for value in values if isinstance(value, int | float)]
 
 
 def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def _named(timing: PaneTiming) -> str:
+    return timing.value.lower().replace("_", " ")
+
+
 def _finite(time: Micros) -> bool:
     return MIN_TIME < time < MAX_TIME
-
-
-def _floor(time: Micros) -> Micros:
-    return time // _MINUTE * _MINUTE
-
-
-def _ceil(time: Micros) -> Micros:
-    return -(-time // _MINUTE) * _MINUTE
-
-
-def _step(start: Micros, end: Micros) -> Micros:
-    """Whole minutes from one rule to the next, for ten of them at most."""
-    return -(-(end - start) // (10 * _MINUTE)) * _MINUTE
 
 
 def _clock(time: Micros) -> str:

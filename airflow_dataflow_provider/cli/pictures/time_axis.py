@@ -1,4 +1,4 @@
-"""Ticks of a time axis: at round times of day, days, or months, in UTC."""
+"""Ticks of a time axis: round times of day, days, or months, in UTC."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MONTHS: Final = (1, 2, 3, 6, 12, 24, 60, 120)
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A place on the axis: what changes from tick to tick, and the larger unit where that is new ("" elsewhere)."""
+    """A moment with its label, and in ``above`` the larger unit where it changes (else ``""``)."""
 
     at: Micros
     label: str
@@ -33,8 +33,8 @@ class Tick:
 
 
 def ticks(start: Micros, end: Micros, most: int) -> list[Tick]:
-    """Round times in ``[start, end]``, at most ``most`` of them where that is possible, at least one step apart."""
-    step = next((step for step in _STEPS if (end - start) // step + 1 <= most), None)
+    """Round times in ``[start, end]``: at most ``most``, if months allow it."""
+    step = _step(start, end, most)
     if step is None:
         return _labelled(_months(start, end, most), "%b", "%Y")
     first = -(-start // step) * step
@@ -44,6 +44,17 @@ def ticks(start: Micros, end: Micros, most: int) -> list[Tick]:
     if step >= _SECOND:
         return _labelled(times, "%H:%M" if step >= _MINUTE else "%H:%M:%S", "%b %-d")
     return _labelled(times, "%S.%f", "%H:%M")
+
+
+def rounded(start: Micros, end: Micros, most: int) -> tuple[Micros, Micros]:
+    """The smallest range around this one that begins and ends with a tick."""
+    step = _step(start, end, most) or _DAY
+    return start // step * step, -(-end // step) * step
+
+
+def _step(start: Micros, end: Micros, most: int) -> Micros | None:
+    """The least step for so many ticks. None: months."""
+    return next((step for step in _STEPS if (end - start) // step + 1 <= most), None)
 
 
 def _labelled(times: list[Micros], form: str, above: str) -> list[Tick]:

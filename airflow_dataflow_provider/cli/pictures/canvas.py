@@ -1,34 +1,22 @@
-"""A sheet of SVG: shapes and text by pixel, on a background of its own, so that it reads on a light and a dark page."""
+"""SVG by pixel. The white background makes a picture readable on a light and on a dark page."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from airflow_dataflow_provider.model.elements import PaneTiming
-
 INK, MUTED, GRID, PAPER, FRAME = "#1f2933", "#616e7c", "#e4e7eb", "#ffffff", "#9aa5b1"
-WATERMARK, RETRACTION = "#2b6cb0", "#c53030"
-TIMING: Final = {
-    PaneTiming.EARLY: "#b7791f",
-    PaneTiming.ON_TIME: "#2f855a",
-    PaneTiming.LATE: "#6b46c1",
-    PaneTiming.CORRECTION: "#0f766e",
-}
-TIMING_NAMES: Final = {
-    PaneTiming.EARLY: "early",
-    PaneTiming.ON_TIME: "on time",
-    PaneTiming.LATE: "late",
-    PaneTiming.CORRECTION: "correction",
-}
-LETTER: Final = 0.6
-"""The width of a letter, in font sizes: an upper bound for what viewers choose of the fonts below."""
+LETTER: Final = 0.62
+"""The width of a letter, in font sizes: an upper bound for the fonts below."""
+
+Corner = tuple[float, float]
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
 
 class Canvas:
-    """The sheet, and the element that shapes are added to."""
+    """An SVG document of a fixed size. Shapes go to its end, or to the end of ``within``."""
 
     def __init__(self, width: float, height: float, title: str, description: str) -> None:
         self.width, self.height = width, height
@@ -48,52 +36,50 @@ class Canvas:
         ET.indent(self.root)
         return ET.tostring(self.root, encoding="unicode", xml_declaration=True) + "\n"
 
-    def clip(self, name: str, left: float, top: float, right: float, bottom: float) -> None:
-        """A part of the sheet that shapes can be held to, by name."""
+    def clip(self, name: str, left: float, top: float, right: float, bottom: float) -> ET.Element:
+        """A group whose shapes are cut off at this rectangle."""
         path = ET.SubElement(ET.SubElement(self.root, "defs"), "clipPath", {"id": name})
         ET.SubElement(path, "rect", _rectangle(left, top, right, bottom))
+        return ET.SubElement(self.root, "g", {"clip-path": f"url(#{name})"})
 
-    def group(self, clip: str) -> ET.Element:
-        """Shapes that are held to a part of the sheet."""
-        return ET.SubElement(self.root, "g", {"clip-path": f"url(#{clip})"})
+    def shape(self, tag: str, *, within: ET.Element | None = None, **attributes: str | float) -> ET.Element:
+        """Any shape of SVG."""
+        return ET.SubElement(self.root if within is None else within, tag, _attributes(attributes))
 
     def rectangle(
         self, left: float, top: float, right: float, bottom: float, *, within: ET.Element | None = None,
-        tip: str = "", **how: str | float,
+        tip: str = "", **attributes: str | float,
     ) -> None:  # fmt: skip
-        """A rectangle by its edges; ``tip`` is told where the pointer rests on it."""
-        shape = ET.SubElement(
-            self.root if within is None else within, "rect", _rectangle(left, top, right, bottom) | _attributes(how)
-        )
+        """A rectangle by its edges. A viewer shows ``tip`` under the pointer."""
+        shape = self.shape("rect", within=within, **_rectangle(left, top, right, bottom), **attributes)
         if tip:
             ET.SubElement(shape, "title").text = tip
 
-    def line(
-        self, *corners: tuple[float, float], within: ET.Element | None = None, **how: str | float
-    ) -> None:  # fmt: skip
+    def line(self, *corners: Corner, within: ET.Element | None = None, **attributes: str | float) -> None:
         """A line through these corners."""
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
-        attributes = {"points": points, "fill": "none", "stroke-linejoin": "round", **_attributes(how)}
-        ET.SubElement(self.root if within is None else within, "polyline", attributes)
+        self.shape(
+            "polyline", within=within, points=points(corners), fill="none", stroke_linejoin="round", **attributes
+        )
 
-    def circle(self, x: float, y: float, radius: float, **how: str | float) -> None:
-        """A circle."""
-        ET.SubElement(self.root, "circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": f"{radius:g}", **_attributes(how)})
+    def circle(self, x: float, y: float, radius: float, **attributes: str | float) -> None:
+        """A circle around a point."""
+        self.shape("circle", within=None, cx=f"{x:.1f}", cy=f"{y:.1f}", r=radius, **attributes)
 
     def text(
         self, x: float, y: float, text: str, *, size: float = 12, colour: str = MUTED, anchor: str = "start",
         weight: str = "", turned: bool = False,
     ) -> None:  # fmt: skip
-        """A text on a line at ``y``; turned, it reads upwards."""
-        attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "font-size": f"{size:g}", "fill": colour, "text-anchor": anchor}
-        if weight:
-            attributes["font-weight"] = weight
+        """A text whose baseline is at ``y``; turned, it reads upwards."""
+        if not text:
+            return
+        attributes = {"font_weight": weight} if weight else {}
         if turned:
             attributes["transform"] = f"rotate(-90 {x:.1f} {y:.1f})"
-        ET.SubElement(self.root, "text", attributes).text = text
+        at = {"x": f"{x:.1f}", "y": f"{y:.1f}"}
+        self.shape("text", within=None, **at, font_size=size, fill=colour, text_anchor=anchor, **attributes).text = text
 
     def pill(self, x: float, y: float, text: str, colour: str, *, dashed: bool = False) -> None:
-        """A value on a small plate, around a point."""
+        """A value on a small plate around a point."""
         half = pill_width(text) / 2
         dashes = "3 2" if dashed else "none"
         self.rectangle(
@@ -103,13 +89,18 @@ class Canvas:
 
 
 def pill_width(text: str) -> float:
-    """How wide :meth:`Canvas.pill` draws a text."""
+    """The width of a :meth:`Canvas.pill` with this text."""
     return max(22.0, len(text) * 13 * LETTER + 12)
 
 
 def text_width(text: str, size: float) -> float:
-    """An upper bound of how wide a text is."""
+    """An upper bound for the width of a text."""
     return len(text) * size * LETTER
+
+
+def points(corners: Iterable[Corner]) -> str:
+    """Corners as SVG writes them."""
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
 
 
 def _rectangle(left: float, top: float, right: float, bottom: float) -> dict[str, str]:
@@ -117,5 +108,5 @@ def _rectangle(left: float, top: float, right: float, bottom: float) -> dict[str
     return {name: f"{value:.1f}" for name, value in size.items()}
 
 
-def _attributes(how: dict[str, str | float]) -> dict[str, str]:
-    return {name.replace("_", "-"): value if isinstance(value, str) else f"{value:g}" for name, value in how.items()}
+def _attributes(named: Mapping[str, str | float]) -> dict[str, str]:
+    return {name.replace("_", "-"): value if isinstance(value, str) else f"{value:g}" for name, value in named.items()}

@@ -1,7 +1,7 @@
-"""The skew picture (Dataflow Model, figure 2) as SVG: event time to the right, processing time upwards.
+"""The skew picture (Dataflow Model, figure 2): event time to the right, processing time upwards.
 
-The ideal line is where event time equals processing time; a watermark runs to the left of it, as far as the pipeline is
-behind. Each line is labelled where it ends, at the top.
+On the ideal line event time equals processing time. A watermark runs to the left of it, as far as the pipeline is
+behind. The label of each line is above its end.
 """
 
 from __future__ import annotations
@@ -13,7 +13,17 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from airflow_dataflow_provider.cli.durations import coarse
-from airflow_dataflow_provider.cli.time_axis import Tick, ticks
+from airflow_dataflow_provider.cli.pictures.canvas import (
+    FRAME,
+    GRID,
+    INK,
+    MUTED,
+    Canvas,
+    Corner,
+    points,
+    text_width,
+)
+from airflow_dataflow_provider.cli.pictures.time_axis import Tick, ticks
 from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.model.watermarks import DEFAULT_PERCENTILES, percentile_text
 from airflow_dataflow_provider.progress.status.skew import Skew
@@ -24,16 +34,10 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 88.0, 864.0, 140.0, 524.0
 _SHOWN: Final = (50.0, 90.0, 97.0, 99.0, 99.9)
 """Which of the percentiles that every job publishes are drawn; the other ones lie between them."""
 _WIDEST: Final = 1.5
-"""How far the picture reaches to the left of the ideal line, in heights of the picture. What is further behind is cut
-off, for a single straggler would squeeze everything else into a corner."""
-_LETTER = 0.62
-"""The width of a letter, in font sizes: an upper bound for what viewers choose of the fonts below."""
-
-_INK, _MUTED, _GRID, _PAPER, _SKEW = "#1f2933", "#616e7c", "#e4e7eb", "#ffffff", "#c2410c"
+"""How far the picture reaches to the left of the ideal line, in heights of the picture. The rest is cut off, because
+one straggler would squeeze everything else into a corner."""
+_SKEW = "#c2410c"
 _BLUES: Final = ("#5a9fe0", "#3f86cf", "#2b6cb0", "#1f5591", "#153f70", "#0b2a4f")
-_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
-
-Point = tuple[float, float]
 
 
 def draw(skew: Skew, title: str | None = None) -> str:
@@ -49,7 +53,7 @@ class _Line:
     end: Micros
     colour: str
     width: float
-    corners: tuple[Point, ...]
+    corners: tuple[Corner, ...]
 
 
 class _Picture:
@@ -60,33 +64,27 @@ class _Picture:
         times = [time for percentile in self._shown for time, _ in skew.line(percentile)]
         self._x0 = max(min(*times, self._y0), self._y0 - int(_WIDEST * (self._y1 - self._y0)))
         self._x1 = max(*times, self._y1)
-        self._root = ET.Element(
-            "svg",
-            {
-                "xmlns": "http://www.w3.org/2000/svg",
-                "viewBox": f"0 0 {WIDTH} {HEIGHT}",
-                "width": str(WIDTH),
-                "height": str(HEIGHT),
-                "role": "img",
-                "font-family": _FONT,
-            },
+        description = (
+            f"Event time against {self._clock_name()} of {skew.epochs} epochs, with the ideal line and the "
+            f"watermarks of percentiles {', '.join(map(percentile_text, self._shown))}."
         )
+        self._canvas = Canvas(WIDTH, HEIGHT, title, description)
 
     def document(self) -> str:
         """All of it, from back to front."""
-        lines = self._lines()
-        self._frame()
+        canvas, lines = self._canvas, self._lines()
+        # A long title is set smaller rather than cut off.
+        canvas.text(_LEFT, 38, self._title, size=_fitting(self._title, 19), colour=INK, weight="600")
+        canvas.text(_LEFT, 60, self._summary(), size=13)
         self._axes()
-        plot = ET.SubElement(self._root, "g", {"clip-path": "url(#frame)"})
+        # A little air, so that a line along the border keeps its width.
+        plot = canvas.clip("frame", _LEFT - 1.5, _TOP - 1.5, _RIGHT + 1.5, _BOTTOM + 1.5)
         self._draw_skew(plot)
         for line in reversed(lines):
-            attributes = {"fill": "none", "stroke": line.colour, "stroke-width": f"{line.width:g}"}
-            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in line.corners)
-            ET.SubElement(plot, "polyline", {"points": points, "stroke-linejoin": "round", **attributes})
+            canvas.line(*line.corners, within=plot, stroke=line.colour, stroke_width=line.width)
         self._labels(lines)
         self._name_skew()
-        ET.indent(self._root)
-        return ET.tostring(self._root, encoding="unicode", xml_declaration=True) + "\n"
+        return canvas.document()
 
     # Where things are
 
@@ -97,7 +95,7 @@ class _Picture:
         return _BOTTOM - (time - self._y0) / (self._y1 - self._y0) * (_BOTTOM - _TOP)
 
     def _lines(self) -> list[_Line]:
-        """Those that were ever finite; 100 first, so that it wins no place by chance where several end together."""
+        """Those that were ever finite, from 100 down."""
         lines = []
         for index, percentile in reversed(list(enumerate(self._shown))):
             told = self._skew.line(percentile)
@@ -108,9 +106,9 @@ class _Picture:
                 lines.append(_Line(percentile_text(percentile), told[-1][0], colour, width, self._corners(percentile)))
         return lines
 
-    def _corners(self, percentile: float) -> tuple[Point, ...]:
-        """A published watermark stands until the next epoch moves it: up first, then to the right."""
-        corners: list[Point] = []
+    def _corners(self, percentile: float) -> tuple[Corner, ...]:
+        """A line that goes up until an epoch moves the watermark, then to the right."""
+        corners: list[Corner] = []
         for time, at in self._skew.line(percentile):
             x, y = round(self._x(time), 1), round(self._y(at), 1)
             if corners and corners[-1][1] != y:
@@ -121,21 +119,6 @@ class _Picture:
 
     # What is drawn
 
-    def _frame(self) -> None:
-        ET.SubElement(self._root, "title").text = self._title
-        ET.SubElement(self._root, "desc").text = (
-            f"Event time against {self._clock_name()} of {self._skew.epochs} epochs, with the ideal line and the "
-            f"watermarks of percentiles {', '.join(map(percentile_text, self._shown))}."
-        )
-        clip = ET.SubElement(ET.SubElement(self._root, "defs"), "clipPath", {"id": "frame"})
-        # A little air, so that a line along the border keeps its width.
-        self._rectangle(clip, _LEFT - 1.5, _TOP - 1.5, _RIGHT + 1.5, _BOTTOM + 1.5)
-        self._rectangle(self._root, 0.5, 0.5, WIDTH - 0.5, HEIGHT - 0.5, fill=_PAPER, stroke=_GRID, rx="8")
-        # A long title is set smaller rather than cut off.
-        size = min(19.0, (_RIGHT - _LEFT) / _width(self._title, 1))
-        self._text(_LEFT, 38, self._title, size=size, colour=_INK, weight="600")
-        self._text(_LEFT, 60, self._summary(), size=13)
-
     def _summary(self) -> str:
         behind = [
             f"W {percentile_text(percentile)} % {coarse(self._y1 - line[-1][0])}"
@@ -145,28 +128,26 @@ class _Picture:
         return f"{self._skew.epochs:,} epochs · {self._skew.rows:,} rows · behind at the end: {', '.join(behind)}"
 
     def _axes(self) -> None:
+        canvas = self._canvas
         across, up = ticks(self._x0, self._x1, 8), ticks(self._y0, self._y1, 7)
         for tick in across:
             x = self._x(tick.at)
-            self._rule(x, _TOP, x, _BOTTOM)
-            self._text(x, _BOTTOM + 20, tick.label, anchor="middle")
-            if tick.above:
-                self._text(x, _BOTTOM + 36, tick.above, anchor="middle", weight="600")
+            canvas.line((x, _TOP), (x, _BOTTOM), stroke=GRID)
+            canvas.text(x, _BOTTOM + 20, tick.label, anchor="middle")
+            canvas.text(x, _BOTTOM + 36, tick.above, anchor="middle", weight="600")
         for tick in up:
             y = self._y(tick.at)
-            self._rule(_LEFT, y, _RIGHT, y)
+            canvas.line((_LEFT, y), (_RIGHT, y), stroke=GRID)
             self._up_label(y, tick)
-        self._rectangle(self._root, _LEFT, _TOP, _RIGHT, _BOTTOM, fill="none", stroke="#9aa5b1")
-        self._text((_LEFT + _RIGHT) / 2, HEIGHT - 20, "event time (UTC)", size=13, colour=_INK, anchor="middle")
-        middle = (_TOP + _BOTTOM) / 2
-        label = self._text(20, middle, f"{self._clock_name()} (UTC)", size=13, colour=_INK, anchor="middle")
-        label.set("transform", f"rotate(-90 20 {middle:g})")
+        canvas.rectangle(_LEFT, _TOP, _RIGHT, _BOTTOM, fill="none", stroke=FRAME)
+        canvas.text((_LEFT + _RIGHT) / 2, HEIGHT - 20, "event time (UTC)", size=13, colour=INK, anchor="middle")
+        clock, middle = f"{self._clock_name()} (UTC)", (_TOP + _BOTTOM) / 2
+        canvas.text(20, middle, clock, size=13, colour=INK, anchor="middle", turned=True)
 
     def _up_label(self, y: float, tick: Tick) -> None:
-        self._text(_LEFT - 8, y + 4, tick.label, anchor="end")
-        if tick.above:
-            # Above the label, or below it where that would leave the frame.
-            self._text(_LEFT - 8, y - 11 if y > _TOP + 12 else y + 19, tick.above, anchor="end", weight="600")
+        self._canvas.text(_LEFT - 8, y + 4, tick.label, anchor="end")
+        # Above the label, or below it where that would leave the frame.
+        self._canvas.text(_LEFT - 8, y - 11 if y > _TOP + 12 else y + 19, tick.above, anchor="end", weight="600")
 
     def _clock_name(self) -> str:
         if self._skew.by_source_clock:
@@ -180,20 +161,13 @@ class _Picture:
             # The ideal runs through the corner of the frame where both times are y0, at 45 degrees in time.
             since, until = self._skew.line(100)[0][1], self._skew.line(100)[-1][1]
             area = [*told, (self._x(until), self._y(until)), (self._x(since), self._y(since))]
-            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in area)
-            ET.SubElement(plot, "polygon", {"points": points, "fill": _SKEW, "fill-opacity": "0.07"})
-        ET.SubElement(
-            plot,
-            "line",
-            {
-                "x1": f"{self._x(self._y0):.1f}", "y1": f"{self._y(self._y0):.1f}", "x2": f"{self._x(self._y1):.1f}",
-                "y2": f"{self._y(self._y1):.1f}", "stroke": _MUTED, "stroke-width": "1.6", "stroke-dasharray": "7 5",
-            },
-        )  # fmt: skip
+            self._canvas.shape("polygon", within=plot, points=points(area), fill=_SKEW, fill_opacity=0.07)
+        ideal = [(self._x(time), self._y(time)) for time in (self._y0, self._y1)]
+        self._canvas.line(*ideal, within=plot, stroke=MUTED, stroke_width=1.6, stroke_dasharray="7 5")
 
     def _labels(self, lines: Sequence[_Line]) -> None:
         """Each line's name above the frame, with a thread down to where the line ends."""
-        ends = [(self._y1, "ideal", _MUTED)]
+        ends = [(self._y1, "ideal", MUTED)]
         for line in lines:
             # What ends behind the left border has its label there, with a sign that it lies further on.
             beyond = "< " if line.end < self._x0 else ""
@@ -201,12 +175,12 @@ class _Picture:
                 (max(line.end, self._x0), f"{beyond}{'W ' if line.name == '100' else ''}{line.name} %", line.colour)
             )
         ends.sort(key=lambda end: end[0])
-        places = _apart([self._x(end) for end, _, _ in ends], [_width(name, 12) + 10 for _, name, _ in ends])
+        places = _apart([self._x(end) for end, _, _ in ends], [text_width(name, 12) + 10 for _, name, _ in ends])
         for (end, name, colour), place in zip(ends, places, strict=True):
             x = self._x(end)
-            thread = f"{x:.1f},{_TOP:g} {x:.1f},{_TOP - 4:g} {place:.1f},{_TOP - 26:g} {place:.1f},{_TOP - 30:g}"
-            ET.SubElement(self._root, "polyline", {"points": thread, "fill": "none", "stroke": colour})
-            self._text(place, _TOP - 36, name, colour=colour, anchor="middle", weight="600")
+            thread = ((x, _TOP), (x, _TOP - 4), (place, _TOP - 26), (place, _TOP - 30))
+            self._canvas.line(*thread, stroke=colour)
+            self._canvas.text(place, _TOP - 36, name, colour=colour, anchor="middle", weight="600")
 
     def _name_skew(self) -> None:
         """An arrow across the gap where it is widest, with its length."""
@@ -222,39 +196,13 @@ class _Picture:
         path = f"M {left:.1f} {y:.1f} H {right:.1f}"
         if right - left > 16:
             path += f" M {left + 8:.1f} {y - 4:.1f} l -6 4 l 6 4 M {right - 8:.1f} {y - 4:.1f} l 6 4 l -6 4"
-        ET.SubElement(self._root, "path", {"d": path, "fill": "none", "stroke": _SKEW, "stroke-width": "1.2"})
-        room = _width(name, 13) + 16
+        self._canvas.shape("path", d=path, fill="none", stroke=_SKEW, stroke_width=1.2)
+        room = text_width(name, 13) + 16
         # No line is up and to the left of the ordinary watermark, hardly any is to the right of the ideal one.
         place, anchor = (left - 8, "end") if left - _LEFT > room else (right + 10, "start")
         if anchor == "start" and _RIGHT - right < room:
             place, anchor = (left + right) / 2, "middle"
-        self._text(place, y - 5, name, size=13, colour=_SKEW, anchor=anchor, weight="600")
-
-    # Shapes
-
-    def _text(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        *,
-        size: float = 12,
-        colour: str = _MUTED,
-        anchor: str = "start",
-        weight: str = "",
-    ) -> ET.Element:
-        attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "font-size": f"{size:g}", "fill": colour, "text-anchor": anchor}
-        element = ET.SubElement(self._root, "text", attributes | ({"font-weight": weight} if weight else {}))
-        element.text = text
-        return element
-
-    def _rule(self, x1: float, y1: float, x2: float, y2: float) -> None:
-        places = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
-        ET.SubElement(self._root, "line", {**{name: f"{at:.1f}" for name, at in places.items()}, "stroke": _GRID})
-
-    def _rectangle(self, parent: ET.Element, left: float, top: float, right: float, bottom: float, **how: str) -> None:
-        size = {"x": left, "y": top, "width": right - left, "height": bottom - top}
-        ET.SubElement(parent, "rect", {**{name: f"{value:g}" for name, value in size.items()}, **how})
+        self._canvas.text(place, y - 5, name, size=13, colour=_SKEW, anchor=anchor, weight="600")
 
 
 def _shown(skew: Skew) -> tuple[float, ...]:
@@ -264,9 +212,9 @@ def _shown(skew: Skew) -> tuple[float, ...]:
     return tuple(sorted({100.0, *(known & {*_SHOWN}), *(known - usual)}))
 
 
-def _without_middles(corners: list[Point]) -> tuple[Point, ...]:
+def _without_middles(corners: list[Corner]) -> tuple[Corner, ...]:
     """Without the corners that lie on a straight line between their neighbours."""
-    kept: list[Point] = []
+    kept: list[Corner] = []
     for corner in corners:
         if len(kept) > 1 and (kept[-2][0] == kept[-1][0] == corner[0] or kept[-2][1] == kept[-1][1] == corner[1]):
             kept.pop()
@@ -274,8 +222,9 @@ def _without_middles(corners: list[Point]) -> tuple[Point, ...]:
     return tuple(kept)
 
 
-def _width(text: str, size: float) -> float:
-    return len(text) * size * _LETTER
+def _fitting(text: str, size: float) -> float:
+    """The font size at which a text fits into the frame."""
+    return min(size, (_RIGHT - _LEFT) / text_width(text, 1))
 
 
 def _apart(places: Sequence[float], widths: Sequence[float]) -> list[float]:

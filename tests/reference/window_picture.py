@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from xml.etree import ElementTree as ET
 from zoneinfo import ZoneInfo
 
+from airflow_dataflow_provider.cli.pictures.canvas import FRAME, GRID, INK, PAPER, Canvas, text_width
+from airflow_dataflow_provider.cli.pictures.pane_picture import TIMING, Point
 from airflow_dataflow_provider.model.elements import Pane
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_datetime
-from airflow_dataflow_provider.testing.pictures.canvas import (
-    FRAME,
-    GRID,
-    INK,
-    PAPER,
-    TIMING,
-    Canvas,
-    text_width,
-)
-from airflow_dataflow_provider.testing.pictures.pane_picture import Point
 from airflow_dataflow_provider.testing.stream import TestStream
 
 WIDTH = 780
@@ -88,7 +81,6 @@ class _Picture:
         self._canvas.text(_LEFT - 54, 34, title, size=18, colour=INK, weight="600")
         told = note or repr(grouping.window)
         self._canvas.text(_LEFT - 54, 58, told, size=min(13.0, (_RIGHT - _LEFT + 54) / text_width(told, 1)))
-        self._canvas.clip("plot", _LEFT - 1, _TOP - 1, _RIGHT + 1, self._bottom + 1)
 
     def document(self, step: Micros, marks: str, zone: ZoneInfo) -> str:
         """All of it, from back to front."""
@@ -100,12 +92,12 @@ class _Picture:
                 label = moment.astimezone(zone).strftime(marks)
                 canvas.text(self._x(time), self._bottom + 18, label, anchor="middle")
         canvas.text((_LEFT + _RIGHT) / 2, self._bottom + 42, "event time", size=13, colour=INK, anchor="middle")
-        top = _TOP
+        plot, top = canvas.clip("plot", _LEFT - 1, _TOP - 1, _RIGHT + 1, self._bottom + 1), _TOP
         for key, band in self._bands.items():
             if len(self._bands) > 1:
                 name = ", ".join(map(str, key))
                 canvas.text(_LEFT - 12, top + 26, name, size=13, colour=INK, anchor="end", weight="600")
-            self._draw(band, top)
+            self._draw(band, top, plot)
             top += band.height
         canvas.rectangle(_LEFT, _TOP, _RIGHT, self._bottom, fill="none", stroke=FRAME)
         return canvas.document()
@@ -115,15 +107,15 @@ class _Picture:
             return _LEFT - 12 if time < 0 else _RIGHT + 12
         return _LEFT + (time - self._span[0]) / (self._span[1] - self._span[0]) * (_RIGHT - _LEFT)
 
-    def _draw(self, band: _Band, top: float) -> None:
-        canvas, group = self._canvas, self._canvas.group("plot")
+    def _draw(self, band: _Band, top: float, plot: ET.Element) -> None:
+        canvas = self._canvas
         for number, lane in enumerate(band.lanes):
             upper = top + 42 + number * (_LANE + _GAP)
             for pane in lane:
                 colour = TIMING[pane.timing]
                 left, right = self._x(pane.window.start), self._x(pane.window.end)
                 canvas.rectangle(
-                    left + 1.5, upper, right - 1.5, upper + _LANE, within=group, fill=colour, fill_opacity=0.14,
+                    left + 1.5, upper, right - 1.5, upper + _LANE, within=plot, fill=colour, fill_opacity=0.14,
                     stroke=colour, stroke_width=1.4, rx=5,
                 )  # fmt: skip
                 middle, value = (max(left, _LEFT) + min(right, _RIGHT)) / 2, str(pane.values[self._name])
