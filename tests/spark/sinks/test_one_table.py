@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_dataflow_provider.tables.one_table import one_table
-from tests.spark.test_schema_drift import TEMPORAL, pairs
+from tests.spark.sources.test_schema_drift import TEMPORAL, pairs
 
 AT = dt.datetime(2013, 1, 1, 12, tzinfo=dt.UTC)
 

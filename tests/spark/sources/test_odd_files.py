@@ -19,7 +19,7 @@ from airflow_dataflow_provider.tables.side_outputs import SideOutputs
 from airflow_dataflow_provider.testing.audit import panes_of_reference
 from airflow_dataflow_provider.testing.frames import panes_of
 from airflow_dataflow_provider.testing.panes import assert_panes
-from tests.spark.test_file_names import NAMES
+from tests.spark.sources.test_file_names import NAMES
 
 AT = dt.datetime(2013, 1, 1, 12, tzinfo=dt.UTC)
 
