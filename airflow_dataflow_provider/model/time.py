@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from fractions import Fraction
-from typing import Final
+from typing import Final, Literal
 
 import pendulum
 
@@ -49,26 +49,24 @@ _UNITS: Final[dict[str, Micros]] = {
     "h": 3_600_000_000,
     "d": 86_400_000_000,
 }
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|min|s|m|h|d)", re.IGNORECASE)
 
-Duration = str | int | dt.timedelta
-"""How users write a duration: ``"1h"``, ``"1h 30m"``, a ``timedelta`` (pendulum's too), or whole microseconds."""
+Duration = str | Literal[0] | dt.timedelta
+"""How users write a duration: ``"1h"``, ``"1h 30m"``, a ``timedelta`` (pendulum's too), or 0."""
 
 
 def duration(value: Duration, *, what: str = "duration") -> Micros:
     """Read a duration as whole microseconds.
 
     Raises:
-        DefinitionError: ``TIME_BAD_DURATION``, for anything else, for a fraction of a microsecond, or beyond
-        :data:`LONGEST`.
+        DefinitionError: ``TIME_BAD_DURATION`` for a number without a unit, for a fraction of a microsecond, for more
+            than :data:`LONGEST`, and for anything else.
     """
     length = _length(value)
     if length is None:
-        raise DefinitionError(
-            f"{what}={value!r} is not a duration",
-            hint='write for example "90s", "5m", "1h 30m", "1d", or a timedelta',
-            code="TIME_BAD_DURATION",
-        )
+        reason, hint = _meant(value)
+        raise DefinitionError(f"{what}={value!r} is not a duration", reason=reason, hint=hint, code="TIME_BAD_DURATION")
     if abs(length) > LONGEST:
         raise DefinitionError(
             f"{what}={value!r} is longer than a hundred years",
@@ -82,22 +80,33 @@ def duration(value: Duration, *, what: str = "duration") -> Micros:
 def _length(value: object) -> Micros | None:
     if isinstance(value, dt.timedelta):
         return _whole_micros(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
+    if isinstance(value, int) and value == 0:
+        return None if isinstance(value, bool) else 0
     if isinstance(value, str):
         text = value.strip().replace(" ", "")
         sign, text = (-1, text[1:]) if text.startswith("-") else (1, text)
         parts = _DURATION_PART.findall(text)
-        # "1M" is a month elsewhere: taken for a minute, nobody would notice.
-        if (
-            parts
-            and "".join(number + unit for number, unit in parts) == text
-            and "M" not in {unit for _, unit in parts}
-        ):
+        if parts and "".join(map("".join, parts)) == text and not _names_a_month(parts):
             total = sum((Fraction(number) * _UNITS[unit.lower()] for number, unit in parts), Fraction())
             if total.denominator == 1:
                 return sign * total.numerator
     return None
+
+
+def _names_a_month(parts: list[tuple[str, str]]) -> bool:
+    return any(unit == "M" for _, unit in parts)
+
+
+def _meant(value: object) -> tuple[str, str]:
+    """Why a value is no duration, and what to write instead."""
+    text = str(value).strip()
+    if isinstance(value, str) and _names_a_month(_DURATION_PART.findall(value)):
+        return '"M" is a month in other notations', 'write "m" for minutes; windows of months: CalendarWindows("month")'
+    if isinstance(value, bool) or not _NUMBER.fullmatch(text):
+        return "", 'write for example "90s", "5m", "1h 30m", "1d", or a timedelta'
+    seconds = Fraction(text) * _UNITS["s"]
+    in_seconds = duration_text(int(seconds)) if seconds.denominator == 1 and seconds else f"{text}s"
+    return "a number without a unit can mean anything", f'say "{in_seconds}" for seconds, "{text}ms" for milliseconds'
 
 
 def duration_text(micros: Micros) -> str:

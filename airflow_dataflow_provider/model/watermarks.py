@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, from_iso, iso
@@ -18,7 +19,7 @@ DEFAULT_PERCENTILES: tuple[float, ...] = (50, 75, 90, 95, 97, 98, 99, 99.5, 99.9
 
 
 def percentile(value: float | str, *, what: str = "percentile") -> float:
-    """Check a percentile: a number with ``0 < p <= 100``.
+    """Check a percentile: a number with ``1 <= p <= 100``.
 
     Raises:
         DefinitionError: ``DEFINITION_PERCENTILE``.
@@ -27,11 +28,12 @@ def percentile(value: float | str, *, what: str = "percentile") -> float:
         number = float(value)
     except (TypeError, ValueError):
         number = float("nan")
-    if isinstance(value, bool) or not 0 < number <= 100:
+    if isinstance(value, bool) or not 1 <= number <= 100:
+        meant = percentile_text(float(Decimal(str(value)) * 100)) if 0 < number < 1 else "97"
         raise DefinitionError(
             f"{what}={value!r} is not a percentile",
-            reason="a watermark percentile is a share of the events, above 0 and at most 100",
-            hint="give a number such as 97 or 99.5; 100 is the ordinary watermark",
+            reason="percentiles are numbers from 1 to 100, not shares of 1",
+            hint=f"say {meant} for {meant} % of the events; 100 is the ordinary watermark",
             code="DEFINITION_PERCENTILE",
         )
     return number

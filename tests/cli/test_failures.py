@@ -56,7 +56,7 @@ def test_a_refused_definition_is_told_with_its_line(command: Run, module: Module
 @pytest.mark.parametrize("key", ["None", "5", "()", "''", "('a', 'a')", "[None]", "{'a': 1.5, 2: 3}", "b'a'"])
 def test_a_key_that_is_no_list_of_columns_is_refused(key: str, module: Module) -> None:
     with pytest.raises(DataflowError) as refused:
-        load_pipeline(f"{module(f'p = {PIPELINE}.group_by_key_and_window(key={key}, window=FixedWindows(1))')}:p")
+        load_pipeline(f"{module(f'p = {PIPELINE}.group_by_key_and_window(key={key}, window=GlobalWindows())')}:p")
     assert refused.value.code == "DEFINITION_KEY"
 
 

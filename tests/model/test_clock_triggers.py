@@ -10,7 +10,7 @@ from airflow_dataflow_provider import AfterDelay, AtEpoch, AtPeriod, AtSignal, A
 from airflow_dataflow_provider.model.triggers import Situation
 from tests.model.situations import at, element
 
-LEAVES = (AtWatermark(), AtWatermark(97), AtPeriod(10), AfterDelay(10), AtEpoch(), AtSignal("go"))
+LEAVES = (AtWatermark(), AtWatermark(97), AtPeriod("10us"), AfterDelay("10us"), AtEpoch(), AtSignal("go"))
 EVERY = pytest.mark.parametrize("trigger", LEAVES, ids=repr)
 
 
@@ -91,21 +91,21 @@ def test_a_percentile_trigger_looks_at_its_own_watermark() -> None:
 def test_a_period_is_over_when_a_tick_lies_between_the_first_new_arrival_and_the_clock(
     first: int | None, now: int, due: bool
 ) -> None:
-    assert AtPeriod(10).should_fire(None, at(now=now, first=first)) is due
+    assert AtPeriod("10us").should_fire(None, at(now=now, first=first)) is due
 
 
 @given(st.integers(1, 100), st.integers(-1000, 1000), st.integers(0, 1000))
 def test_ticks_are_the_multiples_of_the_period_since_the_epoch(period: int, first: int, wait: int) -> None:
     ticks = [tick for tick in range(first + 1, first + wait + 1) if tick % period == 0]
-    assert AtPeriod(period).should_fire(None, at(now=first + wait, first=first)) is bool(ticks)
+    assert AtPeriod(f"{period}us").should_fire(None, at(now=first + wait, first=first)) is bool(ticks)
 
 
 @pytest.mark.parametrize(("first", "now", "due"), [(5, 14, False), (5, 15, True), (5, 99, True), (None, 99, False)])
 def test_a_delay_is_over_so_long_after_the_first_new_arrival(first: int | None, now: int, due: bool) -> None:
-    assert AfterDelay(10).should_fire(None, at(now=now, first=first)) is due
+    assert AfterDelay("10us").should_fire(None, at(now=now, first=first)) is due
 
 
-@pytest.mark.parametrize("trigger", [AtPeriod(10), AfterDelay(10)], ids=repr)
+@pytest.mark.parametrize("trigger", [AtPeriod("10us"), AfterDelay("10us")], ids=repr)
 def test_where_a_run_says_so_timers_see_another_processing_time(trigger: Trigger) -> None:
     assert not trigger.should_fire(None, at(now=1000, timers=5))
     assert trigger.should_fire(None, at(now=5, timers=1000))

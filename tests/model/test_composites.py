@@ -29,7 +29,7 @@ from tests.model.situations import Watched, at, element, numbered
 NOW = at(boundary=False)
 END = AtPunctuation(column("kind") == "END")
 LEAVES = (
-    AtWatermark(), AtWatermark(97), AtPeriod(10), AfterDelay(10), AtEpoch(), AtSignal("go"), AtCount(2), END,
+    AtWatermark(), AtWatermark(97), AtPeriod("10us"), AfterDelay("10us"), AtEpoch(), AtSignal("go"), AtCount(2), END,
 )  # fmt: skip
 TREES = st.recursive(
     st.sampled_from(LEAVES),

@@ -177,6 +177,7 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ("DEFINITION_TRIGGER", lambda: AtSignal("")),
     ("DEFINITION_TRIGGER", lambda: AtSignal("../etc")),
     ("DEFINITION_PERCENTILE", lambda: AtWatermark(0)),
+    ("DEFINITION_PERCENTILE", lambda: AtWatermark(0.97)),
     ("DEFINITION_PERCENTILE", lambda: AtWatermark(100.5)),
     ("DEFINITION_PERCENTILE", lambda: AtWatermark(float("nan"))),
     ("DEFINITION_PERCENTILE", lambda: AtWatermark(True)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pendulum
@@ -15,6 +16,7 @@ from airflow_dataflow_provider.model.time import (
     LONGEST,
     MAX_TIME,
     MIN_TIME,
+    Duration,
     duration,
     duration_text,
     from_iso,
@@ -40,7 +42,7 @@ FIRST, LAST = to_micros("0001-01-01T00:00:00Z"), to_micros("9999-12-31T23:59:59.
         ("-1h 30m", -5_400_000_000),
         ("1D", 86_400_000_000),
         ("0s", 0),
-        (42, 42),
+        (0, 0),
         (dt.timedelta(minutes=5), 300_000_000),
         (dt.timedelta(microseconds=-1), -1),
         (pendulum.duration(minutes=5), 300_000_000),
@@ -48,7 +50,7 @@ FIRST, LAST = to_micros("0001-01-01T00:00:00Z"), to_micros("9999-12-31T23:59:59.
         (pendulum.datetime(2020, 1, 2) - pendulum.datetime(2020, 1, 1), 86_400_000_000),
     ],
 )
-def test_a_duration_is_read_as_users_write_it(written: str | int | dt.timedelta, micros: int) -> None:
+def test_a_duration_is_read_as_users_write_it(written: Duration, micros: int) -> None:
     assert duration(written) == micros
 
 
@@ -65,13 +67,36 @@ def test_a_timedelta_is_read_exactly(delta: dt.timedelta) -> None:
 
 @pytest.mark.parametrize("written", ["1M", "1h 5M", "-1M"])
 def test_a_month_is_not_taken_for_a_minute(written: str) -> None:
-    with pytest.raises(DefinitionError) as refusal:
+    with pytest.raises(DefinitionError, match='"M" is a month') as refusal:
         duration(written)
     assert refusal.value.code == "TIME_BAD_DURATION"
+    assert 'CalendarWindows("month")' in refusal.value.hint
 
 
-@pytest.mark.parametrize("written", [LONGEST + 1, -LONGEST - 1, "36526d", dt.timedelta.max, 2**80, "1" * 400 + "d"])
-def test_a_duration_beyond_a_hundred_years_is_refused(written: str | int | dt.timedelta) -> None:
+@pytest.mark.parametrize(
+    ("written", "seconds", "milliseconds"),
+    [
+        (3600, "1h", "3600ms"),
+        ("3600", "1h", "3600ms"),
+        (90, "1m30s", "90ms"),
+        (0.5, "500ms", "0.5ms"),
+        (-5, "-5s", "-5ms"),
+        ("0.0000000001", "0.0000000001s", "0.0000000001ms"),
+    ],
+)
+def test_a_number_without_a_unit_is_refused_and_what_may_be_meant_is_offered(
+    written: Any, seconds: str, milliseconds: str
+) -> None:
+    with pytest.raises(DefinitionError, match="without a unit") as refusal:
+        duration(written)
+    assert refusal.value.code == "TIME_BAD_DURATION"
+    assert f'"{seconds}" for seconds, "{milliseconds}" for milliseconds' in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    "written", [f"{LONGEST + 1}us", f"-{LONGEST + 1}us", "36526d", dt.timedelta.max, f"{2**80}us", "1" * 400 + "d"]
+)
+def test_a_duration_beyond_a_hundred_years_is_refused(written: str | dt.timedelta) -> None:
     with pytest.raises(DefinitionError) as refusal:
         duration(written)
     assert refusal.value.code == "TIME_BAD_DURATION"

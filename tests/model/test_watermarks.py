@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, from_iso
-from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, NOTHING_KNOWN, WatermarkCurve, percentile_text
+from airflow_dataflow_provider.model.watermarks import (
+    END_OF_INPUT,
+    NOTHING_KNOWN,
+    WatermarkCurve,
+    percentile,
+    percentile_text,
+)
 
-SHARES = st.floats(0.01, 100)
+SHARES = st.floats(1, 100)
 TIMES = st.integers(from_iso("1900-01-01T00:00:00Z"), from_iso("2100-01-01T00:00:00Z"))
 
 
@@ -88,3 +96,10 @@ def test_two_percentiles_never_have_one_name(one: float, other: float) -> None:
 
 def test_whole_percentiles_are_named_without_a_point() -> None:
     assert [percentile_text(share) for share in (97, 97.0, 99.5, 100.0)] == ["97", "97", "99.5", "100"]
+
+
+@pytest.mark.parametrize(("share", "meant"), [(0.97, "97"), (0.995, "99.5"), ("0.07", "7"), (0.29, "29")])
+def test_a_share_is_not_taken_for_a_percentile(share: float | str, meant: str) -> None:
+    with pytest.raises(DefinitionError, match="not shares of 1") as refusal:
+        percentile(share)
+    assert refusal.value.hint.startswith(f"say {meant} for {meant} % of the events")

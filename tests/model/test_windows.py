@@ -18,16 +18,17 @@ from airflow_dataflow_provider import (
     WindowStrategy,
 )
 from airflow_dataflow_provider.model.hashing import key_hash
-from airflow_dataflow_provider.model.time import ELEMENT_TIMES, LONGEST, to_micros
+from airflow_dataflow_provider.model.time import ELEMENT_TIMES, LONGEST, duration_text, to_micros
 from airflow_dataflow_provider.model.windows import GLOBAL_WINDOW, merge_intersecting
 
 TIMES = st.integers(ELEMENT_TIMES[0], ELEMENT_TIMES[1] - 1)
 SIZES = st.integers(1, LONGEST)
 OFFSETS = st.integers(-LONGEST, LONGEST)
 KEYS = st.tuples(st.text(max_size=5) | st.integers() | st.none())
-FIXED = st.builds(FixedWindows, SIZES, OFFSETS, shifted_by_key=st.booleans())
-SLIDING = st.builds(SlidingWindows, st.integers(1, 1000), st.integers(1, 1000), st.integers(-5000, 5000))
-SESSIONS = st.builds(SessionWindows, SIZES)
+FIXED = st.builds(FixedWindows, SIZES.map(duration_text), OFFSETS.map(duration_text), shifted_by_key=st.booleans())
+SHORT = st.integers(1, 1000).map(duration_text)
+SLIDING = st.builds(SlidingWindows, SHORT, SHORT, st.integers(-5000, 5000).map(duration_text))
+SESSIONS = st.builds(SessionWindows, SIZES.map(duration_text))
 SMALL_TIMES = st.integers(-10_000, 10_000)
 EVERY = FIXED | SLIDING | SESSIONS | st.just(GlobalWindows()) | st.just(CalendarWindows("month", "Europe/Rome"))
 CALENDAR_TIMES = st.integers(to_micros("1900-01-01T00:00:00Z"), to_micros("2100-01-01T00:00:00Z"))
@@ -93,10 +94,10 @@ def test_fixed_windows_lie_side_by_side_and_a_border_belongs_to_the_later_one(
 def test_an_offset_moves_every_border_and_whole_sizes_of_it_do_not_matter(
     size: int, offset: int, time: int, sizes: int
 ) -> None:
-    strategy = FixedWindows(size, offset)
+    strategy = FixedWindows(f"{size}us", f"{offset}us")
     (window,) = strategy.assign(time)
     assert (window.start - strategy.offset) % size == 0
-    assert FixedWindows(size, offset + sizes * size) == strategy
+    assert FixedWindows(f"{size}us", f"{offset + sizes * size}us") == strategy
 
 
 def test_hours_begin_at_whole_hours() -> None:
@@ -108,9 +109,11 @@ def test_hours_begin_at_whole_hours() -> None:
 def test_a_window_shifted_by_its_key_is_moved_by_the_hash_of_the_key(
     size: int, offset: int, time: int, key: tuple[object, ...]
 ) -> None:
-    (window,) = FixedWindows(size, offset, shifted_by_key=True).assign(time, key)
+    (window,) = FixedWindows(f"{size}us", f"{offset}us", shifted_by_key=True).assign(time, key)
     assert (window.start - offset - key_hash(key)) % size == 0
-    assert FixedWindows(size, offset).assign(time, key) == FixedWindows(size, offset).assign(time)
+    assert FixedWindows(f"{size}us", f"{offset}us").assign(time, key) == FixedWindows(
+        f"{size}us", f"{offset}us"
+    ).assign(time)
 
 
 def test_windows_shifted_by_key_do_not_all_close_at_once() -> None:
@@ -143,16 +146,18 @@ def test_sliding_windows_are_all_those_around_the_time_and_start_every_period(
 def test_with_a_period_that_divides_the_size_each_time_is_in_as_many_windows(
     period: int, times: int, time: int
 ) -> None:
-    assert len(SlidingWindows(period * times, period).assign(time)) == times
+    assert len(SlidingWindows(f"{period * times}us", f"{period}us").assign(time)) == times
 
 
 @given(SIZES, OFFSETS, TIMES)
 def test_with_a_period_of_the_size_sliding_windows_are_fixed_ones(size: int, offset: int, time: int) -> None:
-    assert tuple(SlidingWindows(size, size, offset).assign(time)) == FixedWindows(size, offset).assign(time)
+    assert tuple(SlidingWindows(f"{size}us", f"{size}us", f"{offset}us").assign(time)) == FixedWindows(
+        f"{size}us", f"{offset}us"
+    ).assign(time)
 
 
 def test_with_a_period_above_the_size_a_time_in_a_gap_is_in_no_window() -> None:
-    strategy = SlidingWindows(5, 10)
+    strategy = SlidingWindows("5us", "10us")
     assert [strategy.assign(time) for time in (-1, 0, 4, 5, 9, 10)] == [
         [], [Window(0, 5)], [Window(0, 5)], [], [], [Window(10, 15)],
     ]  # fmt: skip
@@ -168,7 +173,7 @@ def test_times_in_one_slice_share_all_their_windows(strategy: SlidingWindows, ti
 
 
 def test_two_elements_exactly_one_gap_apart_are_in_two_sessions() -> None:
-    sessions = SessionWindows(10)
+    sessions = SessionWindows("10us")
     apart = {*sessions.assign(0), *sessions.assign(10)}
     assert [session for session, _ in sessions.merge(apart)] == [Window(0, 10), Window(10, 20)]
     closer = {*sessions.assign(0), *sessions.assign(9)}
@@ -183,7 +188,7 @@ def test_sessions_are_runs_of_elements_with_less_than_a_gap_between_them(gap: in
             runs[-1].append(time)
         else:
             runs.append([time])
-    sessions = SessionWindows(gap)
+    sessions = SessionWindows(f"{gap}us")
     merged = sessions.merge({window for time in times for window in sessions.assign(time)})
     assert [session for session, _ in merged] == [Window(run[0], run[-1] + gap) for run in runs]
 
@@ -192,7 +197,7 @@ def test_sessions_are_runs_of_elements_with_less_than_a_gap_between_them(gap: in
 def test_merging_sessions_in_steps_gives_what_merging_them_at_once_gives(
     gap: int, times: list[int], data: st.DataObject
 ) -> None:
-    sessions = SessionWindows(gap)
+    sessions = SessionWindows(f"{gap}us")
     so_far: set[Window] = set()
     for time in data.draw(st.permutations(times)):
         so_far = {session for session, _ in sessions.merge({*so_far, *sessions.assign(time)})}
@@ -209,7 +214,9 @@ def test_merged_windows_do_not_intersect_and_span_their_parts(windows: set[Windo
         assert (span.start, span.end) == (min(part.start for part in parts), max(part.end for part in parts))
 
 
-@pytest.mark.parametrize("strategy", [FixedWindows(7), SlidingWindows(7, 3), GlobalWindows(), CalendarWindows("day")])
+@pytest.mark.parametrize(
+    "strategy", [FixedWindows("7s"), SlidingWindows("7s", "3s"), GlobalWindows(), CalendarWindows("day")]
+)
 def test_only_sessions_merge(strategy: WindowStrategy) -> None:
     assert not strategy.merges
-    assert SessionWindows(7).merges
+    assert SessionWindows("7s").merges

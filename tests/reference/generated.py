@@ -47,11 +47,11 @@ from airflow_dataflow_provider import (
 from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.reference.interpreter import Epoch
 from airflow_dataflow_provider.testing import strategies as simple
-from airflow_dataflow_provider.testing.strategies import SECOND, elements, latenesses
+from airflow_dataflow_provider.testing.strategies import elements, latenesses
 
 FIXED: SearchStrategy[WindowStrategy] = st.sampled_from(
     [
-        FixedWindows(7 * SECOND),
+        FixedWindows("7s"),
         FixedWindows("1m", offset="13s"),
         FixedWindows("2m", shifted_by_key=True),
         SlidingWindows("1m", "20s"),

@@ -112,7 +112,7 @@ def final(panes: Iterable[Sequence[Pane]]) -> dict[Any, Any]:
 @given(st.integers(-(10**6), 10**6), st.integers(1, 10**4))
 def test_rule_1_time_is_whole_microseconds_and_windows_are_half_open(engine: Engine, tick: int, size: int) -> None:
     border = tick * size
-    panes = engine(grouping(FixedWindows(size)), [epoch(element(border - 1), element(border)), end()])
+    panes = engine(grouping(FixedWindows(f"{size}us")), [epoch(element(border - 1), element(border)), end()])
     assert {*rows(panes)} == {(Window(border - size, border), 1), (Window(border, border + size), 1)}
 
 

@@ -9,6 +9,7 @@ from airflow_dataflow_provider.model.grouping import Grouping
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.proofs import never_fires_in_a_stream
 from airflow_dataflow_provider.model.risk import Risk
+from airflow_dataflow_provider.model.time import duration_text
 
 _PROVEN = {
     Risk.MAY_LOSE_DATA: "no element comes after the last firing of a window that still takes it",
@@ -58,7 +59,7 @@ def _grouped(pipeline: Pipeline, grouping: Grouping, accept: frozenset[Risk]) ->
             window=None if grouping.assigns_windows_early else grouping.window,
             trigger=grouping.trigger,
             refinement=grouping.refinement,
-            allowed_lateness=grouping.allowed_lateness,
+            allowed_lateness=duration_text(grouping.allowed_lateness),
             output_time=grouping.output_time,
             accept=accept,
         )

@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.model.errors import SubmissionError
-from airflow_dataflow_provider.model.par_do import PerElement, Vectorised
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.pipeline import Pipeline
@@ -22,21 +21,21 @@ _OURS = __name__.partition(".")[0]
 
 
 def check_named(pipeline: Pipeline) -> None:
-    """Refuse functions that cannot be told from others by their name.
+    """Refuse functions that cannot be told from others by their name, wherever a definition holds them.
 
-    A state goes on only with the definition that it was begun with. Two lambdas look the same there, so a changed one
-    would go on with another's results.
+    A state continues only with the definition that it was begun with. Two lambdas look the same there, so a changed one
+    would continue with the results of another.
 
     Raises:
-        SubmissionError: ``SUBMIT_PAR_DO``.
+        SubmissionError: ``SUBMIT_FUNCTION``.
     """
-    for step in pipeline.par_dos():
-        if isinstance(step, PerElement | Vectorised) and not _is_named(step.function):
+    for holder, part in _parts(pipeline):
+        if callable(part) and not isinstance(part, type) and not _is_named(part):
             raise SubmissionError(
-                f"the function of {step!r} cannot be found by its name",
+                f"the function of {holder!r} cannot be found by its name",
                 reason="a state must notice when another function takes its place, and two lambdas look the same",
                 hint="define it with def at the top level of a module",
-                code="SUBMIT_PAR_DO",
+                code="SUBMIT_FUNCTION",
             )
 
 
@@ -59,7 +58,8 @@ def carry(pipeline: Pipeline) -> None:
     """
     from pyspark import cloudpickle  # noqa: PLC0415 - the checks above need no Spark
 
-    roots = {sys.modules[name] for name in _modules_of(pipeline) if name in sys.modules}
+    names = {_module_of(part) for _, part in _parts(pipeline)}
+    roots = {sys.modules[name] for name in names if name in sys.modules}
     folders = {folder for module in roots if (folder := _folder(module)) is not None}
     for module in [*sys.modules.values()]:
         if (module in roots or _is_beside(module, folders)) and _is_users(module):
@@ -71,20 +71,21 @@ def _is_beside(module: ModuleType, folders: set[Path]) -> bool:
     return file is not None and any(file.is_relative_to(folder) for folder in folders)
 
 
-def _modules_of(value: object) -> Iterator[str]:
-    """The modules of whatever a definition is made of."""
+def _parts(value: object, holder: object = None) -> Iterator[tuple[object, object]]:
+    """Every part of a definition, after the value that holds it."""
+    yield holder, value
     if isinstance(value, tuple | list | frozenset | set):
         for part in value:
-            yield from _modules_of(part)
+            yield from _parts(part, holder)
     elif isinstance(value, Mapping):
-        yield from _modules_of(tuple(value.values()))
-    elif callable(value) and hasattr(value, "__module__"):
-        yield str(value.__module__)
-    else:
-        yield type(value).__module__
-    if is_dataclass(value) and not isinstance(value, type):
+        yield from _parts(tuple(value.values()), holder)
+    elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
-            yield from _modules_of(getattr(value, field.name))
+            yield from _parts(getattr(value, field.name), value)
+
+
+def _module_of(part: object) -> str:
+    return str(part.__module__ if callable(part) and hasattr(part, "__module__") else type(part).__module__)
 
 
 def _is_users(module: ModuleType) -> bool:

@@ -19,7 +19,6 @@ from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.model.triggers import Trigger
 from airflow_dataflow_provider.model.windows import GlobalWindows, WindowStrategy
 from airflow_dataflow_provider.testing.strategies.aggregations import combiners
-from airflow_dataflow_provider.testing.strategies.moments import SECOND, SPAN
 from airflow_dataflow_provider.testing.strategies.trigger_trees import triggers
 from airflow_dataflow_provider.testing.strategies.window_kinds import windows
 
@@ -34,9 +33,9 @@ def refinements() -> SearchStrategy[Refinement]:
 
 
 @cache
-def latenesses() -> SearchStrategy[Micros]:
+def latenesses() -> SearchStrategy[str]:
     """None, some, and more than there are elements for."""
-    return st.sampled_from((0, SPAN, 90 * SECOND, 0, 10 * SECOND, 86_400 * SECOND))
+    return st.sampled_from(("0s", "10m", "90s", "0s", "10s", "1d"))
 
 
 @cache

@@ -74,8 +74,8 @@ class Validity(WindowStrategy):
 @cache
 def fixed_windows() -> SearchStrategy[WindowStrategy]:
     """Of many sizes and offsets, now and then shifted by key."""
-    sizes = st.sampled_from([seconds * SECOND for seconds in (60, 60, 120, 120, 30, 3600, 7)] + [1_500_001])
-    offsets = st.sampled_from((0, 0, SECOND, -13 * SECOND, 86_400 * SECOND))
+    sizes = st.sampled_from(("1m", "1m", "2m", "2m", "30s", "1h", "7s", "1.500001s"))
+    offsets = st.sampled_from(("0s", "0s", "1s", "-13s", "1d"))
     shifted = st.sampled_from((False, False, False, True))
     return st.builds(FixedWindows, sizes, offsets, shifted_by_key=shifted)
 
@@ -83,17 +83,17 @@ def fixed_windows() -> SearchStrategy[WindowStrategy]:
 @cache
 def sliding_windows() -> SearchStrategy[WindowStrategy]:
     """With periods smaller than the size, equal to it and larger; sizes that are a multiple of it and that are not."""
-    seconds = st.sampled_from(((60, 30), (60, 20), (70, 30), (20, 20), (30, 50), (10, 60)))
-    offsets = st.sampled_from((0, 0, SECOND, -13 * SECOND))
-    return st.builds(
-        lambda lengths, offset: SlidingWindows(lengths[0] * SECOND, lengths[1] * SECOND, offset), seconds, offsets
+    lengths = st.sampled_from(
+        (("60s", "30s"), ("60s", "20s"), ("70s", "30s"), ("20s", "20s"), ("30s", "50s"), ("10s", "60s"))
     )
+    offsets = st.sampled_from(("0s", "0s", "1s", "-13s"))
+    return st.builds(lambda both, offset: SlidingWindows(both[0], both[1], offset), lengths, offsets)
 
 
 @cache
 def session_windows() -> SearchStrategy[WindowStrategy]:
     """With gaps around the distances that elements have, ten seconds exactly among them."""
-    return st.sampled_from((30 * SECOND, 10 * SECOND + 1, 20 * SECOND, 10 * SECOND, 61 * SECOND, 1)).map(SessionWindows)
+    return st.sampled_from(("30s", "10s 1us", "20s", "10s", "61s", "1us")).map(SessionWindows)
 
 
 @cache

@@ -73,13 +73,13 @@ class RefinedSums(FixedSums):
     def pipeline(self, events: Events) -> Pipeline:
         early_and_on_time = RepeatUntil(AtEpoch(), AtWatermark())
         return (
-            Pipeline("q3", replace(source(events), watermark=DelayWatermark(plausible=TIMELY)))
+            Pipeline("q3", replace(source(events), watermark=DelayWatermark(plausible=f"{TIMELY}us")))
             .group_by_key_and_window(
                 key="key",
                 window=FixedWindows("1m"),
                 trigger=SequenceOf(early_and_on_time, Repeat(AtWatermark())),
                 refinement=ACCUMULATING_AND_RETRACTING,
-                allowed_lateness=LONGEST_DELAY - TIMELY + 10 * SECOND,
+                allowed_lateness=f"{LONGEST_DELAY - TIMELY + 10 * SECOND}us",
             )
             .combine(total=Sum("value"))
         )

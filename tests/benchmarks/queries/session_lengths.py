@@ -36,7 +36,7 @@ class SessionLengths(Aggregation):
     def pipeline(self, events: Events) -> Pipeline:
         return (
             Pipeline("q7", source(events))
-            .group_by_key_and_window(key="key", window=SessionWindows(GAP), trigger=Repeat(AtWatermark()))
+            .group_by_key_and_window(key="key", window=SessionWindows(f"{GAP}us"), trigger=Repeat(AtWatermark()))
             .combine(events=Count())
             .par_do(Vectorised(with_bucket, reads=("window_start", "window_end")))
             .group_by_key_and_window(key="bucket", window=FixedWindows("1m"), trigger=Repeat(AtWatermark()))

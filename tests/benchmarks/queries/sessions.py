@@ -38,7 +38,7 @@ class SessionSums(Aggregation):
     def pipeline(self, events: Events) -> Pipeline:
         return (
             Pipeline("q2", source(events))
-            .group_by_key_and_window(key="key", window=SessionWindows(GAP), trigger=Repeat(AtWatermark()))
+            .group_by_key_and_window(key="key", window=SessionWindows(f"{GAP}us"), trigger=Repeat(AtWatermark()))
             .combine(total=Sum("value"))
         )
 

@@ -18,10 +18,10 @@ from airflow_dataflow_provider.spark.kernel.triggers.wake import Wake
 from tests.spark.in_process import InProcess
 
 
-@pytest.mark.parametrize("percentile", [200 / 3, 99.99999, 1e-7, 66.6666667])
+@pytest.mark.parametrize("percentile", [200 / 3, 99.99999, 1.0000001, 66.6666667])
 def test_a_percentile_with_many_digits_is_due_when_its_watermark_says_so(percentile: float) -> None:
     grouped = Pipeline("digits", Files("events/*.parquet", event_time="happened")).group_by_key_and_window(
-        key="key", window=FixedWindows(10), trigger=Repeat(AtWatermark(percentile)), accept=tuple(Risk)
+        key="key", window=FixedWindows("10us"), trigger=Repeat(AtWatermark(percentile)), accept=tuple(Risk)
     )
     engine = InProcess(grouped.combine(rows=Count()))
     row = {"key": "k", "site": 1, "whole": 1, "part": 0.0}

@@ -82,8 +82,8 @@ STEPS: tuple[ParDo, ...] = (
     Vectorised(times_of_their_own),
     Vectorised(letters, reads=("text", "number", "share")),
     Vectorised(first_columns_last, arrow=True),
-    AssignWindows(FixedWindows(7)),
-    AssignWindows(SlidingWindows(7, 3)),
+    AssignWindows(FixedWindows("7s")),
+    AssignWindows(SlidingWindows("7s", "3s")),
 )
 
 small = st.integers(0, 30)
@@ -255,7 +255,7 @@ def test_a_grouping_by_a_column_that_no_step_makes_is_refused() -> None:
     pipeline = (
         Pipeline("p", Files("a", event_time="at"))
         .par_do(PerElement(bare, {"number": int}))
-        .group_by_key_and_window(key="text", window=FixedWindows(1))
+        .group_by_key_and_window(key="text", window=FixedWindows("1s"))
         .combine(n=Count())
     )
     with pytest.raises(SubmissionError, match="grouping by text reads the column 'text'") as refusal:

@@ -57,7 +57,7 @@ def test_an_interval_has_the_panes_of_a_batch(pipeline: Pipeline, arriving: list
 
 def test_a_pane_of_a_part_of_the_window_does_not_claim_to_be_complete() -> None:
     grouped = Pipeline("interval", Files("events/*.parquet", event_time="happened")).group_by_key_and_window(
-        key="key", window=FixedWindows(DAY), trigger=RepeatUntil(AtCount(1), AtWatermark()), accept=tuple(Risk)
+        key="key", window=FixedWindows("1d"), trigger=RepeatUntil(AtCount(1), AtWatermark()), accept=tuple(Risk)
     )
     row = {"key": "k", "site": 1, "whole": 1, "part": 0.0}
     arriving = [Element(row, at, at) for at in range(4)]

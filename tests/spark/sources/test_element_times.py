@@ -174,10 +174,10 @@ def windows(draw: st.DrawFn) -> WindowStrategy:
     return draw(
         st.sampled_from(
             [
-                FixedWindows(length, offset),
-                FixedWindows(length, shifted_by_key=True),
-                SlidingWindows(length, max(1, length // draw(st.integers(1, 4))), offset),
-                SessionWindows(length),
+                FixedWindows(f"{length}us", f"{offset}us"),
+                FixedWindows(f"{length}us", shifted_by_key=True),
+                SlidingWindows(f"{length}us", f"{max(1, length // draw(st.integers(1, 4)))}us", f"{offset}us"),
+                SessionWindows(f"{length}us"),
                 CalendarWindows(draw(st.sampled_from(["day", "week", "month", "year"])), draw(zones)),
             ]
         )

@@ -114,7 +114,7 @@ def test_spark_columns_after_the_last_grouping_are_refused() -> None:
 def test_a_lambda_after_the_last_grouping_is_refused() -> None:
     with pytest.raises(SubmissionError) as refused:
         check_named(COUNTING.par_do(PerElement(lambda row: row, makes={"n": int})))
-    assert refused.value.code == "SUBMIT_PAR_DO"
+    assert refused.value.code == "SUBMIT_FUNCTION"
 
 
 @pytest.mark.parametrize("step", [

@@ -6,13 +6,32 @@ import functools
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from airflow_dataflow_provider import Count, Files, FixedWindows, PerElement, Pipeline, SubmissionError, Vectorised
+from airflow_dataflow_provider import (
+    AnyOf,
+    AtCount,
+    AtPattern,
+    AtPunctuation,
+    AtWatermark,
+    Combiner,
+    Count,
+    Files,
+    FixedWindows,
+    PerElement,
+    Pipeline,
+    Repeat,
+    SequenceOf,
+    SubmissionError,
+    Vectorised,
+    column,
+)
 from airflow_dataflow_provider.cli.pipelines import load_pipeline
+from airflow_dataflow_provider.model.predicates import Called
 from airflow_dataflow_provider.spark.tasks.user_code import carry, check_named
 
 
@@ -52,7 +71,41 @@ def test_a_function_with_a_name_in_its_module_is_known_by_it(function: Callable[
 def test_a_function_that_its_name_does_not_lead_to_is_refused(function: Callable[[Any], Any]) -> None:
     with pytest.raises(SubmissionError, match="cannot be found by its name") as refusal:
         check_named(with_function(function))
-    assert refusal.value.code == "SUBMIT_PAR_DO"
+    assert refusal.value.code == "SUBMIT_FUNCTION"
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        Called(lambda row: row["end"], reads=("end",)),
+        ~Called(lambda row: row["end"], reads=("end",)) | (column("end") == 1),
+    ],
+)
+@pytest.mark.parametrize("of", [AtPunctuation, AtPattern])
+def test_a_predicate_that_its_name_does_not_lead_to_is_refused(of: type[AtPattern], predicate: Called) -> None:
+    trigger = SequenceOf(AtCount(1), Repeat(AnyOf(of(predicate), AtWatermark())))
+    source = Pipeline("p", Files("a", event_time="at"))
+    pipeline = source.group_by_key_and_window(key="key", window=FixedWindows("1h"), trigger=trigger)
+    with pytest.raises(SubmissionError, match=r"the function of Called\(.*<lambda>") as refusal:
+        check_named(pipeline.combine(n=Count()))
+    assert refusal.value.code == "SUBMIT_FUNCTION"
+
+
+@dataclass(frozen=True)
+class Largest(Combiner):
+    """A user's own, which holds a function."""
+
+    column: str
+    by: Callable[[Any], Any]
+    result_type = float
+    create = add = merge = extract = named
+
+
+def test_a_function_within_a_combiner_of_a_users_own_has_a_name_too() -> None:
+    source = Pipeline("p", Files("a", event_time="at")).group_by_key_and_window(key="key", window=FixedWindows("1h"))
+    check_named(source.combine(n=Largest("x", by=abs)))
+    with pytest.raises(SubmissionError, match="cannot be found by its name"):
+        check_named(source.combine(n=Largest("x", by=lambda value: -value)))
 
 
 def test_a_pipeline_from_a_file_reaches_a_worker_that_finds_neither_the_file_nor_what_is_beside_it(
