@@ -92,9 +92,15 @@ class Runner:
                 self._backlog(limit=None)
                 self._refuse_to_end_without_input()
                 self._epochs.end_of_input()
+                self._acknowledge(self._asked_to_end())
             case RuntimeMode.MICRO_BATCH:
                 self._backlog(limit=self._source.max_files_per_epoch)
-                self._epochs.clock(idle=True)
+                asked = self._asked_to_end()
+                if any(request.kind == "drain" for request in asked):
+                    self._epochs.end_of_input()
+                else:
+                    self._epochs.clock(idle=True)
+                self._acknowledge(asked)
             case RuntimeMode.STREAMING:
                 self._stream()
             case RuntimeMode.AUTOMATIC:
@@ -109,15 +115,20 @@ class Runner:
         return found
 
     def _backlog(self, limit: int | None) -> None:
-        """The epochs of what is there now, then no more."""
+        """Run the epochs of what is there now.
+
+        Raises:
+            InterruptedRunError: ``RUN_INTERRUPTED``: what is not read yet must not be taken for absent.
+        """
         waiting = self._unread()
         while waiting:
             self._heart_check()
-            if self._stopping.is_set():
-                # What is not read yet must not be taken for absent.
+            stops = [request for request in self._asked_to_end() if request.kind == "stop"]
+            if stops or self._stopping.is_set():
+                self._acknowledge(stops)
                 raise InterruptedRunError(
                     "the run was interrupted before it had read all that is there",
-                    reason="somebody ended its process",
+                    reason="it was asked to stop" if stops else "its process was told to end",
                     hint="run it again: it goes on after the last committed epoch",
                     code="RUN_INTERRUPTED",
                 )
@@ -163,12 +174,15 @@ class Runner:
             self._epochs.end_of_input()
         else:
             self._epochs.clock(idle=False)
-        for request in asked:
-            requests.acknowledge(self._run.store, request, self._run.now(), self._run.ownership.token)
+        self._acknowledge(asked)
 
     def _asked_to_end(self) -> list[Request]:
         pending = requests.pending(self._run.store, token=self._run.ownership.token)
         return [request for request in pending if request.kind in {"stop", "drain"}]
+
+    def _acknowledge(self, asked: list[Request]) -> None:
+        for request in asked:
+            requests.acknowledge(self._run.store, request, self._run.now(), self._run.ownership.token)
 
     def _listed_in_time(self) -> list[Split] | None:
         """What is unread; None where the listing before took so long that the next one has to wait."""
