@@ -41,7 +41,7 @@ from airflow_dataflow_provider.model.predicates import Called, Predicate, column
 from airflow_dataflow_provider.model.refinement import ACCUMULATING, ACCUMULATING_AND_RETRACTING, DISCARDING, Refinement
 from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.sinks import PaneLog, Sink
-from airflow_dataflow_provider.model.sources import INGRESS_TIME, DelayWatermark, Files, Source
+from airflow_dataflow_provider.model.sources import INGRESS_TIME, Files, Source
 from airflow_dataflow_provider.model.triggers import (
     AfterDelay,
     AllOf,
@@ -64,6 +64,7 @@ from airflow_dataflow_provider.model.triggers import (
     maybe,
     some,
 )
+from airflow_dataflow_provider.model.watermark_policies import BoundedDelay, DelayWatermark
 from airflow_dataflow_provider.model.windows import (
     CalendarUnit,
     CalendarWindows,
@@ -104,6 +105,7 @@ __all__ = [
     "AtSignal",
     "AtWatermark",
     "BatchPolicies",
+    "BoundedDelay",
     "Boundedness",
     "CalendarUnit",
     "CalendarWindows",

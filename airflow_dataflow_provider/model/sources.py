@@ -12,53 +12,7 @@ from zoneinfo import ZoneInfo
 from airflow_dataflow_provider.model.column_types import TIMESTAMP, ColumnTypes, column_types
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.modes import Boundedness
-from airflow_dataflow_provider.model.time import Duration, Micros, duration, duration_text
-
-_DAY: Micros = 86_400_000_000
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class DelayWatermark:
-    """The watermark as frontier minus a quantile of the observed delay (DESIGN 3.5).
-
-    ``W_p`` is the frontier (how far, in arrival time, the source has been read) minus the ``p``-quantile of the delay
-    (arrival minus event time). The quantile is the largest over several horizons, so that the estimate follows a storm
-    within hours and forgets it after weeks.
-
-    Args:
-        plausible: a delay beyond this, either way, is a wrong clock: the element is processed, but moves no watermark.
-        horizons: how far back, in arrival time, the delays are remembered.
-        idle_after: once the source has had nothing new for this long (processing time), the frontier follows the clock.
-            None: the frontier waits for evidence, however long.
-    """
-
-    plausible: Micros
-    horizons: tuple[Micros, ...]
-    idle_after: Micros | None
-
-    def __init__(
-        self,
-        plausible: Duration = "30d",
-        horizons: tuple[Duration, ...] = ("3h", "12h", "3d", "14d"),
-        idle_after: Duration | None = None,
-    ) -> None:
-        object.__setattr__(self, "plausible", duration(plausible, what="DelayWatermark plausible"))
-        lengths = tuple(sorted(duration(horizon, what="DelayWatermark horizon") for horizon in horizons))
-        object.__setattr__(self, "horizons", lengths)
-        idle = None if idle_after is None else duration(idle_after, what="DelayWatermark idle_after")
-        object.__setattr__(self, "idle_after", idle)
-        if self.plausible <= 0 or not lengths or lengths[0] <= 0 or (idle is not None and idle <= 0):
-            raise DefinitionError("DelayWatermark needs positive durations", code="DEFINITION_WATERMARK")
-
-    def __repr__(self) -> str:
-        default, parts = DelayWatermark(), []
-        if self.plausible != default.plausible:
-            parts.append(f"plausible={duration_text(self.plausible)!r}")
-        if self.horizons != default.horizons:
-            parts.append(f"horizons={tuple(duration_text(horizon) for horizon in self.horizons)!r}")
-        if self.idle_after is not None:
-            parts.append(f"idle_after={duration_text(self.idle_after)!r}")
-        return f"DelayWatermark({', '.join(parts)})"
+from airflow_dataflow_provider.model.watermark_policies import LEARNED, WatermarkPolicy, check_policy
 
 
 class IngressTime(Enum):
@@ -85,7 +39,7 @@ class Source(ABC):
 
     event_time: str | IngressTime
     arrival_time: str | None
-    watermark: DelayWatermark
+    watermark: WatermarkPolicy
 
     @property
     @abstractmethod
@@ -125,7 +79,8 @@ class Files(Source):
         format: ``parquet`` or ``csv`` (with a header); by default from the path's ending.
         time_zone: the zone of timestamps that carry none, e.g. ``"UTC"``; without it such a column is refused.
         continuous: True says that the folder never ends: a batch over all of it is refused.
-        watermark: how the watermark is estimated.
+        watermark: how the watermark is estimated: :class:`DelayWatermark` learns the delay, :class:`BoundedDelay` takes
+            a fixed one.
         max_files_per_epoch: an upper bound on the files of one epoch, or None.
         max_rejected_share: past this share of rejected rows (0 to 1) in an epoch the run fails. None: never.
         schema: the types of columns, by name, e.g. ``{"zip": "string", "price": "decimal(18,2)"}``; those of the others
@@ -138,7 +93,7 @@ class Files(Source):
     format: str = ""
     time_zone: str | None = None
     continuous: bool = False
-    watermark: DelayWatermark = DelayWatermark()
+    watermark: WatermarkPolicy = LEARNED
     max_files_per_epoch: int | None = None
     max_rejected_share: float | None = None
     schema: Mapping[str, str] | ColumnTypes = ()
@@ -160,6 +115,7 @@ class Files(Source):
                 hint=f"choose one of {', '.join(FORMATS)} with format=",
                 code="DEFINITION_SOURCE",
             )
+        check_policy(self.watermark, has_perfect_watermark=self.has_perfect_watermark)
         if self.time_zone is not None:
             _check_zone(self.time_zone)
         if self.max_files_per_epoch is not None and self.max_files_per_epoch < 1:

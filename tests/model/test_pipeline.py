@@ -76,7 +76,7 @@ def test_a_change_of_definition_changes_the_fingerprint_and_names_the_part(part:
 
 
 def test_tuning_the_source_does_not_change_the_fingerprint() -> None:
-    tuned = replace(SOURCE, watermark=DelayWatermark("1d"), max_files_per_epoch=7, max_rejected_share=0.1)
+    tuned = replace(SOURCE, watermark=DelayWatermark(plausible="1d"), max_files_per_epoch=7, max_rejected_share=0.1)
     assert replace(DEPARTURES, source=tuned).fingerprint() == DEPARTURES.fingerprint()
 
 

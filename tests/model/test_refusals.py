@@ -15,6 +15,7 @@ from airflow_dataflow_provider import (
     ACCUMULATING,
     ACCUMULATING_AND_RETRACTING,
     DISCARDING,
+    INGRESS_TIME,
     LATEST,
     AfterDelay,
     AllOf,
@@ -27,6 +28,7 @@ from airflow_dataflow_provider import (
     AtSignal,
     AtWatermark,
     BatchPolicies,
+    BoundedDelay,
     Boundedness,
     CalendarWindows,
     Count,
@@ -105,6 +107,11 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ("DEFINITION_WATERMARK", lambda: DelayWatermark(horizons=())),
     ("DEFINITION_WATERMARK", lambda: DelayWatermark(horizons=("-1h", "1h"))),
     ("DEFINITION_WATERMARK", lambda: DelayWatermark(idle_after=0)),
+    ("DEFINITION_WATERMARK", lambda: DelayWatermark("10m")),  # type: ignore[arg-type]
+    ("DEFINITION_WATERMARK", lambda: BoundedDelay("-1s")),
+    ("DEFINITION_WATERMARK", lambda: BoundedDelay("10m", idle_after=0)),
+    ("DEFINITION_WATERMARK", lambda: Files("a", event_time="t", watermark="10m")),  # type: ignore[arg-type]
+    ("DEFINITION_WATERMARK", lambda: Files("a", event_time=INGRESS_TIME, watermark=BoundedDelay("10m"))),
     ("DEFINITION_KEY", lambda: grouped(key=())),
     ("DEFINITION_KEY", lambda: grouped(key="")),
     ("DEFINITION_KEY", lambda: grouped(key=("a", "a"))),

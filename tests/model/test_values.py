@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import airflow_dataflow_provider
 from airflow_dataflow_provider import (
+    BoundedDelay,
     DelayWatermark,
     Files,
     FixedWindows,
@@ -69,11 +70,13 @@ def test_windows_of_any_size_and_offset_print_as_the_code_that_makes_them(size: 
         PaneLog(),
         PaneLog("elsewhere"),
         DelayWatermark(),
-        DelayWatermark("1d", ("1h", "90m"), "5m"),
+        DelayWatermark(plausible="1d", horizons=("1h", "90m"), idle_after="5m"),
+        BoundedDelay("10m"),
+        BoundedDelay("0s", idle_after="5m"),
         Files("a.csv", event_time="t"),
         Files("a.dat", event_time="t", format="csv"),
         Files("folder", event_time="t", arrival_time="seen", format="csv", time_zone="Europe/Rome", continuous=True),
-        Files("a", "t", watermark=DelayWatermark("1d"), max_files_per_epoch=3, max_rejected_share=0.5),
+        Files("a", "t", watermark=DelayWatermark(plausible="1d"), max_files_per_epoch=3, max_rejected_share=0.5),
         Pipeline("bare", Files("a", event_time="t")),
         Clock(7, WatermarkCurve(((97.5, 3), (100.0, 1)))),
         NOTHING_KNOWN,

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 from airflow_dataflow_provider.model.elements import Element, Pane
 from airflow_dataflow_provider.model.errors import DataflowError, StateError
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, iso
+from airflow_dataflow_provider.model.watermark_policies import BoundedDelay
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.log.records import EpochRecord
 from airflow_dataflow_provider.progress.log.split import Split
 from airflow_dataflow_provider.progress.status.answer import Answer
 from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.reference.bounded_watermark import BoundedWatermark
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.tables.side_outputs import SideOutputs
@@ -51,6 +53,9 @@ class Replayed:
         read: the version of each file that was read, and the epoch.
         rejected: rows so far.
         table: what the panes add up to.
+        bounded: the watermark that the elements allow, where it has a fixed bound.
+        claimed: the watermark of the last epoch.
+        data_at: the processing time of the last epoch with elements.
     """
 
     interpreter: Interpreter
@@ -60,6 +65,9 @@ class Replayed:
     read: dict[str, tuple[Split, int]] = field(default_factory=dict)
     rejected: int = 0
     compared: int = 0
+    bounded: BoundedWatermark | None = None
+    claimed: Micros = MIN_TIME
+    data_at: Micros | None = None
 
 
 class Oracle:
@@ -76,7 +84,9 @@ class Oracle:
         """A part of a backup was restored: the engine may refuse the state, and must not be wrong about it."""
 
     def _nothing(self) -> Replayed:
-        return Replayed(Interpreter(self._world.pipeline), Table())
+        policy = self._world.pipeline.source.watermark
+        bounded = BoundedWatermark(policy) if isinstance(policy, BoundedDelay) else None
+        return Replayed(Interpreter(self._world.pipeline), Table(), bounded=bounded)
 
     # What happens to the world
 
@@ -152,6 +162,7 @@ class Oracle:
                 panes = self._of_interval(record, elements)
             else:
                 known.rejected += rejected
+                self._check_watermark(record, elements)
                 horizon = record.published.at(100) if record.kind == "end_of_input" else record.clock.watermark
                 panes = known.interpreter.epoch(Epoch(record.clock, elements, horizon))
             if record.interval is None and record.rows.read != len(elements) + rejected:
@@ -166,6 +177,28 @@ class Oracle:
         came = (sum(r.late for r in totals), sum(r.expired for r in totals))
         if came != (counts.late, counts.expired):
             raise Wrong(f"up to epoch {record.epoch} {came} rows are late and expired, not {counts}")
+
+    def _check_watermark(self, record: EpochRecord, elements: list[Element]) -> None:
+        """A watermark with a fixed bound is the one of all elements before, no more and no less."""
+        known, now, claimed = self._replayed, record.clock.processing_time, record.published.at(100)
+        if known.bounded is None:
+            return
+        if {time for _, time in record.published} != {claimed}:
+            raise Wrong(f"epoch {record.epoch}: a fixed bound has one watermark, not {record.published}")
+        least = most = max(known.claimed, known.bounded.at())
+        idle_after = known.bounded.policy.idle_after
+        silence = 0 if known.data_at is None else now - known.data_at
+        if idle_after is not None and silence >= idle_after:
+            most = max(known.claimed, known.bounded.at(idle_for=silence))
+        if known.epochs and known.epochs[-1].left_out is not None:
+            least = most = known.claimed
+        if not least <= claimed <= most:
+            raise Wrong(f"epoch {record.epoch} claims {iso(claimed)}, not from {iso(least)} to {iso(most)}")
+        known.claimed = claimed
+        for element in elements:
+            known.bounded.see(element, now)
+        if record.kind == "data":
+            known.data_at = now
 
     def _read_once(self, record: EpochRecord, splits: list[Split]) -> None:
         for split in splits:

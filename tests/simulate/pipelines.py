@@ -12,7 +12,8 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.model.sources import DelayWatermark, Files
+from airflow_dataflow_provider.model.sources import Files
+from airflow_dataflow_provider.model.watermark_policies import BoundedDelay, DelayWatermark, WatermarkPolicy
 from airflow_dataflow_provider.testing import strategies, transcript
 from tests.spark.comparison import FAMILIES
 
@@ -39,9 +40,15 @@ def draw_pipeline(number: int) -> Pipeline:
         drawn.append(pipeline)
 
     collect()
-    watermark = DelayWatermark(idle_after="1m") if number % 3 else DelayWatermark()
-    source = Files("source/*.parquet", event_time="happened", watermark=watermark)
+    source = Files("source/*.parquet", event_time="happened", watermark=_policy(number))
     return replace(drawn[-1], source=source)
+
+
+def _policy(number: int) -> WatermarkPolicy:
+    idle_after = "1m" if number % 3 else None
+    if number % 4 == 3:
+        return BoundedDelay(("0s", "10s", "3m")[number // 4 % 3], idle_after=idle_after)
+    return DelayWatermark(idle_after=idle_after)
 
 
 def written(pipeline: Pipeline) -> str:

@@ -14,6 +14,7 @@ from airflow_dataflow_provider.model.par_do import SparkColumns, Vectorised
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import duration_text
+from airflow_dataflow_provider.model.watermark_policies import BoundedDelay
 from airflow_dataflow_provider.model.watermarks import percentile_text
 from airflow_dataflow_provider.model.windows import GlobalWindows, SessionWindows, SlidingWindows
 
@@ -29,6 +30,18 @@ def watermarks(pipeline: Pipeline) -> list[str]:
     if pipeline.source.has_perfect_watermark:
         return ["Every W_p is the processing time of the epoch: elements happen when they are read.", published]
     policy = pipeline.source.watermark
+    idle = (
+        "While nothing arrives every watermark stands still, however long (idle_after is not set)."
+        if policy.idle_after is None
+        else f"Once nothing has arrived for {duration_text(policy.idle_after)} the watermarks move on with the clock."
+    )
+    if isinstance(policy, BoundedDelay):
+        bounded = f"Every W_p is the greatest event time that was read, less {duration_text(policy.bound)}."
+        wrong = (
+            f"An element that happened more than {duration_text(policy.longest_lead)} after its arrival, or with an "
+            "arrival in the future, has a wrong clock: it is processed, but moves no watermark."
+        )
+        return [bounded, published, wrong, idle]
     estimate = (
         "W_p is the newest arrival that was read, less the delay (arrival minus event time) within which p % of the "
         "elements came: the largest such delay over the arrivals of the last "
@@ -37,11 +50,6 @@ def watermarks(pipeline: Pipeline) -> list[str]:
     wrong = (
         f"An element with a delay beyond {duration_text(policy.plausible)}, either way, or with an arrival in the "
         "future has a wrong clock: it is processed, but moves no watermark."
-    )
-    idle = (
-        "While nothing arrives every watermark stands still, however long (idle_after is not set)."
-        if policy.idle_after is None
-        else f"Once nothing has arrived for {duration_text(policy.idle_after)} the watermarks move on with the clock."
     )
     return [estimate, published, wrong, idle]
 

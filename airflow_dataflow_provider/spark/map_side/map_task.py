@@ -34,6 +34,7 @@ from airflow_dataflow_provider.spark.watermark.delays import Observation
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.time import Micros
+    from airflow_dataflow_provider.model.watermark_policies import WatermarkPolicy
     from airflow_dataflow_provider.spark.stages.stages import Stages
     from airflow_dataflow_provider.spark.tasks.shuffled import Shuffled
 
@@ -169,7 +170,7 @@ class MapSide:
         if self.window_ends is None and len(rows):
             policy = self.stages.pipeline.source.watermark
             seen = Observation.of(policy, rows[EVENT].to_numpy(), rows[ARRIVAL].to_numpy(), self.now)
-            report.observation = report.observation.merged(seen, policy.horizons)
+            report.observation = report.observation.merged(seen, policy)
             report.read += len(rows)
 
     def place(self, rows: pl.DataFrame, report: Report) -> Iterator[tuple[int, pl.DataFrame]]:
@@ -224,14 +225,14 @@ class Report:
         self.rejected_files: list[Json] = []
         self.observation = Observation()
 
-    def add(self, document: dict[str, Any], horizons: tuple[Micros, ...]) -> None:
+    def add(self, document: dict[str, Any], policy: WatermarkPolicy) -> None:
         """Add another task's :meth:`to_json`."""
         for name in ("read", "late", "expired", "rejected"):
             setattr(self, name, getattr(self, name) + document[name])
         self.files += document["files"]
         self.expired_files += document["expired_files"]
         self.rejected_files += document["rejected_files"]
-        self.observation = self.observation.merged(Observation.from_json(document["observation"]), horizons)
+        self.observation = self.observation.merged(Observation.from_json(document["observation"]), policy)
 
     def to_json(self) -> dict[str, Any]:
         """For the way to the driver."""

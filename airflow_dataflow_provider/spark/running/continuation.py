@@ -111,7 +111,7 @@ class Continuation:
 
         Args:
             now: the processing time.
-            idle: the source has nothing more at the moment, so that its frontier may follow the clock.
+            idle: the source has nothing more at the moment, so that its watermark may follow the clock.
         """
         if self.left_out is not None:
             return self.told  # the delays of what is not read are not known
@@ -121,11 +121,11 @@ class Continuation:
         idle_after = source.watermark.idle_after
         silence = 0 if self._last_data_at is None else now - self._last_data_at
         follows = idle and idle_after is not None and self._last_data_at is not None and silence >= idle_after
-        return self.delays.curve(percentiles, idle_for=silence if follows else 0)
+        return self.delays.curve(source.watermark, percentiles, idle_for=silence if follows else 0)
 
     def delays_with(self, observed: Observation) -> Observation:
         """The delays after an epoch that has observed this."""
-        return self.delays.merged(observed, self._pipeline.source.watermark.horizons)
+        return self.delays.merged(observed, self._pipeline.source.watermark)
 
     @property
     def snapshot_is_due(self) -> bool:

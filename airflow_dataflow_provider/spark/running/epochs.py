@@ -317,7 +317,7 @@ class Epochs:
         for reduced in answered:
             for reports, answer, panes_here in reduced:
                 for document in reports:
-                    report.add(document, run.pipeline.source.watermark.horizons)
+                    report.add(document, run.pipeline.source.watermark)
                 partition = int(answer["partition"])
                 if panes_here is not None:
                     few.append((partition, from_blob(panes_here)))

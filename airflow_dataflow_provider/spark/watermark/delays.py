@@ -1,4 +1,4 @@
-"""The watermark, estimated: a frontier in arrival time, and mergeable sketches of the delay that forget.
+"""The watermark, estimated: from mergeable sketches of the delay that forget, or from the greatest event time.
 
 Map tasks observe their rows (column-wise); the driver absorbs the observations and reads the curve off. For each
 horizon ``h`` the sketches of the two newest arrival-time buckets of length ``h`` are kept, so a horizon looks back
@@ -22,17 +22,16 @@ import datasketches
 import numpy as np
 
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
+from airflow_dataflow_provider.model.watermark_policies import CLOCK_SKEW, BoundedDelay
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.model.sources import DelayWatermark
+    from airflow_dataflow_provider.model.watermark_policies import WatermarkPolicy
 
 _K = 200
 """The digest's size parameter: 5 kB at most."""
 _SAMPLE = 25_000
 """Rows of one task beyond which every n-th is sketched."""
-_CLOCK_SKEW: Micros = 60_000_000
-"""How far ahead of our clock an arrival may claim to be."""
 
 Times = np.ndarray[tuple[int], np.dtype[np.int64]]
 Digests = dict[tuple[Micros, int], bytes]
@@ -42,21 +41,34 @@ driver that reads them back stands exactly where the one that wrote them did."""
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What some rows say about the source: the newest arrival, how many were looked at, sketches of their delay."""
+    """What some rows say about the source; those with a wrong clock say nothing.
+
+    Attributes:
+        frontier: the newest arrival.
+        count: of the rows.
+        sketches: of their delay, for a :class:`DelayWatermark`.
+        latest: the greatest event time, for a :class:`BoundedDelay`.
+    """
 
     frontier: Micros = MIN_TIME
     count: int = 0
     sketches: Digests = field(default_factory=dict)
+    latest: Micros = MIN_TIME
 
     @classmethod
-    def of(cls, policy: DelayWatermark, event: Times, arrival: Times, now: Micros) -> Observation:
+    def of(cls, policy: WatermarkPolicy, event: Times, arrival: Times, now: Micros) -> Observation:
         """Observe rows. Those whose delay is implausible, or whose arrival lies in the future, have a wrong clock."""
         if not len(event):
             return cls()
+        if isinstance(policy, BoundedDelay):
+            sane = (event - arrival <= policy.longest_lead) & (arrival <= now + CLOCK_SKEW)
+            if not sane.any():
+                return cls()
+            return cls(int(arrival[sane].max()), int(sane.sum()), latest=int(event[sane].max()))
         delay = arrival - event
         limit = policy.plausible
-        if delay.max() > limit or delay.min() < -limit or arrival.max() > now + _CLOCK_SKEW:
-            sane = (np.abs(delay) <= limit) & (arrival <= now + _CLOCK_SKEW)
+        if delay.max() > limit or delay.min() < -limit or arrival.max() > now + CLOCK_SKEW:
+            sane = (np.abs(delay) <= limit) & (arrival <= now + CLOCK_SKEW)
             delay, arrival = delay[sane], arrival[sane]
             if not len(delay):
                 return cls()
@@ -80,13 +92,13 @@ class Observation:
                     sketches[horizon, bucket] = _merged(sampled[mine].astype(np.float64))
         return cls(frontier, len(delay), sketches)
 
-    def merged(self, other: Observation, horizons: tuple[Micros, ...]) -> Observation:
+    def merged(self, other: Observation, policy: WatermarkPolicy) -> Observation:
         """Both together; only the two newest buckets of each horizon are kept.
 
         The order counts in the last digits, so merge in a fixed one.
         """
         sketches: Digests = {}
-        for horizon in horizons:
+        for horizon in () if isinstance(policy, BoundedDelay) else policy.horizons:
             buckets = sorted(
                 {bucket for source in (self, other) for length, bucket in source.sketches if length == horizon}
             )
@@ -97,15 +109,20 @@ class Observation:
                     source.sketches[horizon, bucket] for source in (self, other) if (horizon, bucket) in source.sketches
                 ]
                 sketches[horizon, bucket] = parts[0] if len(parts) == 1 else _merged(*parts)
-        return Observation(max(self.frontier, other.frontier), self.count + other.count, sketches)
+        frontier, latest = max(self.frontier, other.frontier), max(self.latest, other.latest)
+        return Observation(frontier, self.count + other.count, sketches, latest)
 
-    def curve(self, percentiles: tuple[float, ...], *, idle_for: Micros = 0) -> WatermarkCurve:
-        """``W_p``: the frontier minus the largest ``p``-quantile of the delay over the horizons.
+    def curve(self, policy: WatermarkPolicy, percentiles: tuple[float, ...], *, idle_for: Micros = 0) -> WatermarkCurve:
+        """``W_p``: frontier minus the largest ``p``-quantile of the delay, or greatest event time minus a bound.
 
         Args:
+            policy: which of the two.
             percentiles: those of the curve; 100 is always there.
-            idle_for: how far the frontier has moved with the clock, because the source was idle.
+            idle_for: how far the frontier, or the greatest event time, moved with the clock while the source was idle.
         """
+        if isinstance(policy, BoundedDelay):
+            time = MIN_TIME if self.latest == MIN_TIME else self.latest + idle_for - policy.bound
+            return WatermarkCurve.flat(time, percentiles)
         if not self.sketches:
             return WatermarkCurve.flat(MIN_TIME, percentiles)
         parts: dict[Micros, list[bytes]] = {}
@@ -126,7 +143,8 @@ class Observation:
             f"{horizon}:{bucket}": base64.b64encode(sketch).decode()
             for (horizon, bucket), sketch in self.sketches.items()
         }
-        return {"frontier": iso(self.frontier), "count": self.count, "sketches": sketches}
+        document = {"frontier": iso(self.frontier), "count": self.count, "sketches": sketches}
+        return document if self.latest == MIN_TIME else {**document, "latest": iso(self.latest)}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Observation:
@@ -135,7 +153,8 @@ class Observation:
         for name, text in document["sketches"].items():
             horizon, bucket = name.split(":")
             sketches[int(horizon), int(bucket)] = base64.b64decode(text)
-        return cls(from_iso(document["frontier"]), document["count"], sketches)
+        latest = from_iso(document.get("latest", "-inf"))
+        return cls(from_iso(document["frontier"]), document["count"], sketches, latest)
 
 
 def _merged(*parts: bytes | np.ndarray[tuple[int], np.dtype[np.float64]]) -> bytes:

@@ -10,8 +10,8 @@ import polars as pl
 from airflow_dataflow_provider.model.combiners import Sum
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.refinement import ACCUMULATING_AND_RETRACTING
-from airflow_dataflow_provider.model.sources import DelayWatermark
 from airflow_dataflow_provider.model.triggers import AtEpoch, AtWatermark, Repeat, RepeatUntil, SequenceOf
+from airflow_dataflow_provider.model.watermark_policies import DelayWatermark
 from airflow_dataflow_provider.model.windows import FixedWindows
 from tests.benchmarks.generate import LONGEST_DELAY
 from tests.benchmarks.queries.query import MINUTE, SECOND, Aggregation, source
