@@ -37,7 +37,7 @@ from airflow_dataflow_provider.model.grouping import EARLIEST, END_OF_WINDOW, LA
 from airflow_dataflow_provider.model.modes import Boundedness, RuntimeMode
 from airflow_dataflow_provider.model.par_do import ParDo, PerElement, SparkColumns, Vectorised
 from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.model.predicates import Called, Predicate, column
+from airflow_dataflow_provider.model.predicates import Predicate, PythonPredicate, column
 from airflow_dataflow_provider.model.refinement import ACCUMULATING, ACCUMULATING_AND_RETRACTING, DISCARDING, Refinement
 from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.sinks import PaneLog, Sink
@@ -60,9 +60,9 @@ from airflow_dataflow_provider.model.triggers import (
     Situation,
     Trigger,
     TriggerState,
-    any_number,
-    maybe,
-    some,
+    one_or_more,
+    optional,
+    zero_or_more,
 )
 from airflow_dataflow_provider.model.watermark_policies import BoundedDelay, DelayWatermark
 from airflow_dataflow_provider.model.windows import (
@@ -109,7 +109,6 @@ __all__ = [
     "Boundedness",
     "CalendarUnit",
     "CalendarWindows",
-    "Called",
     "Collect",
     "Combiner",
     "Count",
@@ -142,6 +141,7 @@ __all__ = [
     "Pipeline",
     "Predicate",
     "ProcessingTimeAtEndOfInput",
+    "PythonPredicate",
     "Quantiles",
     "Refinement",
     "Repeat",
@@ -168,9 +168,9 @@ __all__ = [
     "VectorisedCombiner",
     "Window",
     "WindowStrategy",
-    "any_number",
     "column",
-    "maybe",
     "merge_intersecting",
-    "some",
+    "one_or_more",
+    "optional",
+    "zero_or_more",
 ]

@@ -26,7 +26,7 @@ class Predicate(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def holds(self, row: Mapping[str, Any]) -> bool:
+    def matches(self, row: Mapping[str, Any]) -> bool:
         """The answer for one row."""
 
     @abstractmethod
@@ -60,7 +60,7 @@ def predicate(value: object) -> Predicate:
     if isinstance(value, Predicate):
         return value
     if callable(value):
-        return Called(value)
+        return PythonPredicate(value)
     raise DefinitionError(
         f"{value!r} is not a predicate", hint='write column("status") == "END"', code="DEFINITION_PREDICATE"
     )
@@ -74,7 +74,7 @@ class Comparison(Predicate):
     sign: str
     value: Any
 
-    def holds(self, row: Mapping[str, Any]) -> bool:
+    def matches(self, row: Mapping[str, Any]) -> bool:
         """False where the column is missing."""
         found = row.get(self.column)
         return found is not None and bool(COMPARISONS[self.sign](found, self.value))
@@ -93,7 +93,7 @@ class IsNull(Predicate):
 
     column: str
 
-    def holds(self, row: Mapping[str, Any]) -> bool:
+    def matches(self, row: Mapping[str, Any]) -> bool:
         """Whether it is None."""
         return row.get(self.column) is None
 
@@ -112,7 +112,7 @@ class IsIn(Predicate):
     column: str
     values: tuple[Any, ...]
 
-    def holds(self, row: Mapping[str, Any]) -> bool:
+    def matches(self, row: Mapping[str, Any]) -> bool:
         """False where the column is missing."""
         found = row.get(self.column)
         return found is not None and found in self.values
@@ -132,9 +132,9 @@ class Both(Predicate):
     left: Predicate
     right: Predicate
 
-    def holds(self, row: Mapping[str, Any]) -> bool:
+    def matches(self, row: Mapping[str, Any]) -> bool:
         """And."""
-        return self.left.holds(row) and self.right.holds(row)
+        return self.left.matches(row) and self.right.matches(row)
 
     def columns(self) -> tuple[str, ...]:
         """Of either."""
@@ -146,14 +146,14 @@ class Both(Predicate):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Either(Predicate):
-    """Where at least one of two holds."""
+    """Where at least one of two matches."""
 
     left: Predicate
     right: Predicate
 
-    def holds(self, row: Mapping[str, Any]) -> bool:
+    def matches(self, row: Mapping[str, Any]) -> bool:
         """Or."""
-        return self.left.holds(row) or self.right.holds(row)
+        return self.left.matches(row) or self.right.matches(row)
 
     def columns(self) -> tuple[str, ...]:
         """Of either."""
@@ -169,9 +169,9 @@ class Not(Predicate):
 
     of: Predicate
 
-    def holds(self, row: Mapping[str, Any]) -> bool:
+    def matches(self, row: Mapping[str, Any]) -> bool:
         """Not."""
-        return not self.of.holds(row)
+        return not self.of.matches(row)
 
     def columns(self) -> tuple[str, ...]:
         """The other's."""
@@ -182,18 +182,18 @@ class Not(Predicate):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Called(Predicate):
+class PythonPredicate(Predicate):
     """A Python function of the row, called once for each element: the slow way.
 
     Args:
-        function: takes a mapping of the columns that it ``reads`` and answers whether the predicate holds.
+        function: takes a mapping of the columns that it ``reads`` and says whether the predicate matches.
         reads: the columns that it looks at.
     """
 
     function: Callable[[Mapping[str, Any]], bool]
     reads: tuple[str, ...] = ()
 
-    def holds(self, row: Mapping[str, Any]) -> bool:
+    def matches(self, row: Mapping[str, Any]) -> bool:
         """Ask the function."""
         return bool(self.function({name: row.get(name) for name in self.reads} if self.reads else row))
 
@@ -202,7 +202,7 @@ class Called(Predicate):
         return self.reads
 
     def __repr__(self) -> str:
-        return f"Called({code_name(self.function)}, reads={self.reads!r})"
+        return f"PythonPredicate({code_name(self.function)}, reads={self.reads!r})"
 
 
 class Column:

@@ -18,7 +18,7 @@ class OpenWindow:
     """What is kept for one key and window, from its first element until it expires.
 
     ``finished``, ``first_arrival`` and ``passed`` are the trigger's (see :class:`Situation`), ``index`` counts the
-    panes published, ``standing`` is the pane that stands for the window, with those of windows that merged into it
+    panes published, ``last_published`` is the last pane of the window, with those of windows that merged into it
     since, ``elements`` counts elements less those taken back, ``earliest`` and ``latest`` are their event times.
     ``is_new`` holds until the end of the epoch that has opened the window, ``is_cut`` from when its bounds changed
     without an element of its own until the next pane or boundary.
@@ -32,7 +32,7 @@ class OpenWindow:
     first_arrival: Micros | None = None
     passed: frozenset[float] = frozenset()
     index: int = 0
-    standing: tuple[Pane, ...] = ()
+    last_published: tuple[Pane, ...] = ()
     elements: int = 0
     earliest: Micros = MAX_TIME
     latest: Micros = MIN_TIME

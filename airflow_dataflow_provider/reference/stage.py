@@ -150,7 +150,7 @@ class Stage:
         # A percentile that had passed the end of a part has passed the whole only if it is beyond its end, too.
         merged.passed = frozenset(p for part in parts for p in part.passed) & self._passed(window, epoch.clock)
         merged.index = max((part.index for part in parts if part.window == window), default=0)
-        merged.standing = tuple(pane for part in parts for pane in part.standing)
+        merged.last_published = tuple(pane for part in parts for pane in part.last_published)
         merged.earliest = min(part.earliest for part in parts)
         merged.latest = max(part.latest for part in parts)
         merged.elements = sum(part.elements for part in parts)
@@ -225,10 +225,10 @@ class Stage:
         if self._says_something_new(stands, state):
             if self.retracts:
                 claimed = clock.watermarks.completeness
-                panes += [retraction(stood, pane, claimed(stood.window.end)) for stood in state.standing]
+                panes += [retraction(stood, pane, claimed(stood.window.end)) for stood in state.last_published]
             panes += stands
             state.index += len(stands)
-            state.standing = stands
+            state.last_published = stands
         if self.grouping.refinement is DISCARDING:
             state.accumulators = self._nothing()
             state.earliest, state.latest = MAX_TIME, MIN_TIME
@@ -239,7 +239,7 @@ class Stage:
 
     def _says_something_new(self, stands: Sequence[Pane], state: OpenWindow) -> bool:
         if self.retracts:
-            before, after = (list(map(self._said, panes)) for panes in (state.standing, stands))
+            before, after = (list(map(self._said, panes)) for panes in (state.last_published, stands))
             return before != after
         return state.fresh or self.grouping.refinement is not DISCARDING
 

@@ -56,10 +56,10 @@ from airflow_dataflow_provider import (
     VectorisedCombiner,
     Window,
     WindowStrategy,
-    any_number,
     column,
     merge_intersecting,
-    some,
+    one_or_more,
+    zero_or_more,
 )
 
 departures = (
@@ -141,7 +141,10 @@ machines = (
                     ),
                 ),
                 AtPattern(
-                    column("kind") == "up", some(column("level") > 7), any_number(column("kind") == "x"), gaps=True
+                    column("kind") == "up",
+                    one_or_more(column("level") > 7),
+                    zero_or_more(column("kind") == "x"),
+                    gaps=True,
                 ),
                 RepeatUntil(AnyOf(AtBytes(1_000_000, "kind"), AtEpoch()), AtWatermark(99.5)),
             )

@@ -41,8 +41,8 @@ from airflow_dataflow_provider import (
     Variance,
     WindowStrategy,
     column,
-    maybe,
-    some,
+    one_or_more,
+    optional,
 )
 from airflow_dataflow_provider.cli.words.combiners import computed, kept, kept_under_retraction
 from airflow_dataflow_provider.cli.words.par_dos import step_lines
@@ -122,7 +122,7 @@ def test_there_are_as_many_of_each_kind_as_we_know_of() -> None:
         ),
         (Repeat(AtPunctuation(column("kind") == "END")), "with every element where kind is 'END'"),
         (
-            AtPattern(column("kind") == "a", maybe(column("kind") == "b"), some(column("level") > 2)),
+            AtPattern(column("kind") == "a", optional(column("kind") == "b"), one_or_more(column("level") > 2)),
             (
                 "once, with the first element that completes this sequence (directly one after the other): "
                 "[kind is 'a'] > [one or none where kind is 'b'] > [one or more where level > 2]"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from airflow_dataflow_provider import AtPattern, Repeat, any_number, column, maybe, some
+from airflow_dataflow_provider import AtPattern, Repeat, column, one_or_more, optional, zero_or_more
 from airflow_dataflow_provider.model.triggers.pattern import Step
 from tests.model.situations import Watched, at
 
@@ -18,7 +18,7 @@ SETS = st.sets(st.sampled_from(LETTERS), min_size=1).map(lambda letters: "".join
 STEPS = st.tuples(SETS, st.sampled_from(["", "?", "+", "*"]))
 PATTERNS = st.lists(STEPS, min_size=1, max_size=5).filter(lambda steps: any(kind in ("", "+") for _, kind in steps))
 TEXTS = st.text(st.sampled_from(LETTERS + "-"), max_size=16)
-MAKE = {"": Step, "?": maybe, "+": some, "*": any_number}
+MAKE = {"": Step, "?": optional, "+": one_or_more, "*": zero_or_more}
 
 
 def pattern(steps: list[tuple[str, str]], *, gaps: bool = False) -> AtPattern:
@@ -112,6 +112,12 @@ def test_a_match_in_progress_in_one_of_the_windows_that_merge_goes_on() -> None:
 @given(PATTERNS, st.booleans())
 def test_a_pattern_prints_as_the_code_that_makes_it(steps: list[tuple[str, str]], gaps: bool) -> None:
     trigger = pattern(steps, gaps=gaps)
-    names = {"AtPattern": AtPattern, "column": column, "maybe": maybe, "some": some, "any_number": any_number}
+    names = {
+        "AtPattern": AtPattern,
+        "column": column,
+        "optional": optional,
+        "one_or_more": one_or_more,
+        "zero_or_more": zero_or_more,
+    }
     assert eval(repr(trigger), names) == trigger
     assert trigger.columns() == ("is",)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_dataflow_provider import Predicate, column
-from airflow_dataflow_provider.model.predicates import Called, predicate
+from airflow_dataflow_provider.model.predicates import PythonPredicate, predicate
 
 ROWS = st.fixed_dictionaries({"a": st.none() | st.integers(-3, 3), "b": st.none() | st.sampled_from("xyz")})
 SIGNS = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
@@ -47,27 +47,27 @@ def test_a_predicate_is_hashable_and_pickles(written: Predicate) -> None:
 def test_a_comparison_is_pythons_own_and_no_for_a_missing_value(
     sign: Callable[[Any, Any], Any], row: dict[str, Any], value: int
 ) -> None:
-    assert sign(column("a"), value).holds(row) is (row["a"] is not None and sign(row["a"], value))
+    assert sign(column("a"), value).matches(row) is (row["a"] is not None and sign(row["a"], value))
 
 
 @given(PREDICATES, PREDICATES, ROWS)
 def test_and_or_and_not_are_those_of_two_truth_values(left: Predicate, right: Predicate, row: dict[str, Any]) -> None:
-    assert (left & right).holds(row) is (left.holds(row) and right.holds(row))
-    assert (left | right).holds(row) is (left.holds(row) or right.holds(row))
-    assert (~left).holds(row) is not left.holds(row)
+    assert (left & right).matches(row) is (left.matches(row) and right.matches(row))
+    assert (left | right).matches(row) is (left.matches(row) or right.matches(row))
+    assert (~left).matches(row) is not left.matches(row)
 
 
 def test_the_negation_of_a_comparison_holds_for_a_missing_value() -> None:
-    assert not (column("a") == 1).holds({"a": None})
-    assert (~(column("a") == 1)).holds({"a": None})
-    assert not (column("a") != 1).holds({"a": None})
-    assert not (column("a") != 1).holds({})
+    assert not (column("a") == 1).matches({"a": None})
+    assert (~(column("a") == 1)).matches({"a": None})
+    assert not (column("a") != 1).matches({"a": None})
+    assert not (column("a") != 1).matches({})
 
 
 def test_a_column_that_is_not_there_is_null() -> None:
-    assert column("a").is_null().holds({})
-    assert not column("a").is_in([1, 2]).holds({"a": None})
-    assert column("a").is_in(iter([1, 2])).holds({"a": 2})
+    assert column("a").is_null().matches({})
+    assert not column("a").is_in([1, 2]).matches({"a": None})
+    assert column("a").is_in(iter([1, 2])).matches({"a": 2})
 
 
 def test_what_a_predicate_looks_at_is_known() -> None:
@@ -80,9 +80,9 @@ def is_even(row: Mapping[str, Any]) -> bool:
 
 
 def test_a_python_function_of_the_row_is_a_predicate_and_sees_the_columns_that_it_reads() -> None:
-    assert predicate(is_even) == Called(is_even)
-    assert predicate(is_even).holds({"a": 2, "b": 3})
+    assert predicate(is_even) == PythonPredicate(is_even)
+    assert predicate(is_even).matches({"a": 2, "b": 3})
     seen: list[Mapping[str, Any]] = []
-    Called(lambda row: not seen.append(row), reads=("a",)).holds({"a": 2, "b": 3})
+    PythonPredicate(lambda row: not seen.append(row), reads=("a",)).matches({"a": 2, "b": 3})
     assert seen == [{"a": 2}]
-    assert Called(is_even, reads=("a",)).columns() == ("a",)
+    assert PythonPredicate(is_even, reads=("a",)).columns() == ("a",)

@@ -52,9 +52,9 @@ from airflow_dataflow_provider import (
     Sum,
     Vectorised,
     Window,
-    any_number,
     column,
-    maybe,
+    optional,
+    zero_or_more,
 )
 from airflow_dataflow_provider.model.hashing import key_hash
 from airflow_dataflow_provider.model.risk import Risk
@@ -179,7 +179,7 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ("DEFINITION_TRIGGER", lambda: AtBytes(10)),
     ("DEFINITION_TRIGGER", lambda: AtBytes(10, "")),
     ("DEFINITION_TRIGGER", AtPattern),
-    ("DEFINITION_TRIGGER", lambda: AtPattern(maybe(X), any_number(X))),
+    ("DEFINITION_TRIGGER", lambda: AtPattern(optional(X), zero_or_more(X))),
     ("DEFINITION_TRIGGER", lambda: AtPattern(*[X] * 63)),
     ("DEFINITION_TRIGGER", lambda: AtSignal("")),
     ("DEFINITION_TRIGGER", lambda: AtSignal("../etc")),

@@ -42,7 +42,7 @@ from airflow_dataflow_provider import (
     Trigger,
     WindowStrategy,
     column,
-    some,
+    one_or_more,
 )
 from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.reference.interpreter import Epoch
@@ -66,7 +66,7 @@ LEAVES: SearchStrategy[Trigger] = st.sampled_from(
     [
         AtWatermark(), AtWatermark(), AtWatermark(90), AtPeriod("1m"), AfterDelay("30s"), AtEpoch(), AtSignal("go"),
         AtCount(1), AtCount(3), AtBytes(20, "whole", "key"), AtPunctuation(column("whole") > 0),
-        AtPattern(column("whole") > 0, some(column("whole") <= 0)),
+        AtPattern(column("whole") > 0, one_or_more(column("whole") <= 0)),
     ]
 )  # fmt: skip
 TRIGGERS: SearchStrategy[Trigger] = st.recursive(

@@ -13,7 +13,7 @@ from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.elements import Element, Pane
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.model.predicates import Called
+from airflow_dataflow_provider.model.predicates import PythonPredicate
 from airflow_dataflow_provider.model.time import MAX_TIME, Micros, iso
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve, percentile_text
 from airflow_dataflow_provider.model.windows import Window
@@ -25,7 +25,7 @@ from airflow_dataflow_provider.testing.stream import TestStream
 NAMES: dict[str, Any] = {
     each.__name__: each
     for each in (
-        Called, window_kinds.LongerWhenOdd, window_kinds.Validity, trigger_trees.is_odd,
+        PythonPredicate, window_kinds.LongerWhenOdd, window_kinds.Validity, trigger_trees.is_odd,
         par_do_steps.without_unknown, par_do_steps.as_often_as_said, par_do_steps.doubled, par_do_steps.earlier,
         par_do_steps.twice, par_do_steps.positive, par_do_steps.odd_ones, par_do_steps.as_often_as_counted,
         par_do_steps.above_one, par_do_steps.tripled, par_do_steps.with_value,

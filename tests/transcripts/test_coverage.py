@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from airflow_dataflow_provider import DISCARDING, EARLIEST, INGRESS_TIME, any_number
+from airflow_dataflow_provider import DISCARDING, EARLIEST, INGRESS_TIME, zero_or_more
 from airflow_dataflow_provider.model.combiners import Combiner, VectorisedCombiner
 from airflow_dataflow_provider.model.par_do import ParDo
 from airflow_dataflow_provider.model.triggers import Trigger
@@ -26,7 +26,7 @@ def is_written(feature: object) -> bool:
     """Whether pipelines are written with it."""
     if isinstance(feature, type):
         return issubclass(feature, BASES) and feature not in BASES
-    is_step = inspect.isfunction(feature) and feature.__module__ == any_number.__module__
+    is_step = inspect.isfunction(feature) and feature.__module__ == zero_or_more.__module__
     return is_step or isinstance(feature, type(DISCARDING) | type(EARLIEST) | type(INGRESS_TIME))
 
 
@@ -42,7 +42,7 @@ def test_there_are_enough_of_them() -> None:
 
 
 def test_what_can_be_written_was_found() -> None:
-    assert {"AtSignal", "SessionWindows", "TopK", "PerElement", "LATEST", "INGRESS_TIME", "maybe"} <= FEATURES
+    assert {"AtSignal", "SessionWindows", "TopK", "PerElement", "LATEST", "INGRESS_TIME", "optional"} <= FEATURES
 
 
 @pytest.mark.parametrize("feature", sorted(FEATURES - DEFAULT - RETRACTABLE))

@@ -5,7 +5,16 @@ from __future__ import annotations
 from functools import singledispatch
 
 from airflow_dataflow_provider.cli.words.plain import name_of, series
-from airflow_dataflow_provider.model.predicates import Both, Called, Comparison, Either, IsIn, IsNull, Not, Predicate
+from airflow_dataflow_provider.model.predicates import (
+    Both,
+    Comparison,
+    Either,
+    IsIn,
+    IsNull,
+    Not,
+    Predicate,
+    PythonPredicate,
+)
 
 _SIGNS = {"==": "is", "!=": "is not", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -47,7 +56,7 @@ def _(predicate: Not) -> str:
 
 
 @condition.register
-def _(predicate: Called) -> str:
+def _(predicate: PythonPredicate) -> str:
     return f"{name_of(predicate.function)} says so (it is called for each element, which is slow)"
 
 

@@ -3,7 +3,7 @@
 from airflow_dataflow_provider.model.triggers.clocks import AfterDelay, AtEpoch, AtPeriod, AtSignal, AtWatermark
 from airflow_dataflow_provider.model.triggers.composites import AllOf, AnyOf, Repeat, RepeatUntil, SequenceOf
 from airflow_dataflow_provider.model.triggers.elements import AtBytes, AtCount, AtPunctuation
-from airflow_dataflow_provider.model.triggers.pattern import AtPattern, any_number, maybe, some
+from airflow_dataflow_provider.model.triggers.pattern import AtPattern, one_or_more, optional, zero_or_more
 from airflow_dataflow_provider.model.triggers.trigger import Situation, Trigger, TriggerState
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "Situation",
     "Trigger",
     "TriggerState",
-    "any_number",
-    "maybe",
-    "some",
+    "one_or_more",
+    "optional",
+    "zero_or_more",
 ]

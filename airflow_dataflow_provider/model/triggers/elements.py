@@ -131,7 +131,7 @@ def weight(value: object) -> int:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AtPunctuation(Trigger):
-    """With an element for which a predicate holds; that element is part of the pane.
+    """With an element that a predicate matches; that element is part of the pane.
 
     Args:
         predicate: ``column("status") == "END"``, or a Python function of the row, which is slow.
@@ -148,12 +148,12 @@ class AtPunctuation(Trigger):
         return False
 
     def on_element(self, state: bool, element: Element, now: Situation) -> bool:  # noqa: ARG002
-        """Seen, if the predicate holds."""
-        return state or self.holds(element.row)
+        """Seen, if the predicate matches."""
+        return state or self.matches(element.row)
 
-    def holds(self, row: Mapping[str, Any]) -> bool:
+    def matches(self, row: Mapping[str, Any]) -> bool:
         """Whether an element is one."""
-        return self.predicate.holds(row)
+        return self.predicate.matches(row)
 
     def on_merge(self, states: Sequence[bool], now: Situation) -> bool:  # noqa: ARG002
         """Seen by one of them is seen."""

@@ -15,10 +15,10 @@ _LONGEST = 62
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Step:
-    """A part of a pattern: elements for which a predicate holds.
+    """A part of a pattern: elements that a predicate matches.
 
     Attributes:
-        predicate: what holds for each of them.
+        predicate: matches each of them.
         optional: there may be none.
         repeated: there may be several.
     """
@@ -35,24 +35,24 @@ class Step:
             case False, False:
                 return repr(self.predicate)
             case False, True:
-                return f"some({self.predicate!r})"
+                return f"one_or_more({self.predicate!r})"
             case True, False:
-                return f"maybe({self.predicate!r})"
+                return f"optional({self.predicate!r})"
             case _:
-                return f"any_number({self.predicate!r})"
+                return f"zero_or_more({self.predicate!r})"
 
 
-def some(of: Predicate) -> Step:
+def one_or_more(of: Predicate) -> Step:
     """One element or more."""
     return Step(of, repeated=True)
 
 
-def maybe(of: Predicate) -> Step:
+def optional(of: Predicate) -> Step:
     """One element or none."""
     return Step(of, optional=True)
 
 
-def any_number(of: Predicate) -> Step:
+def zero_or_more(of: Predicate) -> Step:
     """None, one, or more."""
     return Step(of, optional=True, repeated=True)
 
@@ -61,12 +61,14 @@ def any_number(of: Predicate) -> Step:
 class AtPattern(Trigger):
     """With the element that completes a regular sequence within one key and window, in arrival order.
 
-    ``AtPattern(column("kind") == "view", some(column("kind") == "click"), column("kind") == "buy")``. A match may begin
-    with any element. The state is the set of steps that a match may have come to, as a bit mask: bit ``i`` says that a
-    match in progress has taken its last element at step ``i``; the bit above the last step says that one is complete.
+    ``AtPattern(column("kind") == "view", one_or_more(column("kind") == "click"), column("kind") == "buy")``.
+
+    A match may begin with any element. The state is the set of steps that a match may have come to, as a bit mask: bit
+    ``i`` says that a match in progress has taken its last element at step ``i``; the bit above the last step says that
+    one is complete.
 
     Args:
-        steps: predicates, or steps made by :func:`some`, :func:`maybe` and :func:`any_number`; at most 62.
+        steps: predicates, or steps made by :func:`one_or_more`, :func:`optional` and :func:`zero_or_more`; at most 62.
         gaps: elements that fit no step may lie between those of a match (skip till next match); by default a match's
             elements follow each other directly.
     """
@@ -105,7 +107,7 @@ class AtPattern(Trigger):
         return found
 
     def advance(self, state: int, fits: Sequence[bool]) -> int:
-        """The state after one element; ``fits`` says of which steps the predicate holds for it."""
+        """The state after one element; ``fits`` says which steps match it."""
         after = state & self.complete
         for at in (-1, *(step for step in range(len(self.steps)) if state & (1 << step))):
             for step in self.reaches(at):
@@ -123,7 +125,7 @@ class AtPattern(Trigger):
 
     def on_element(self, state: int, element: Element, now: Situation) -> int:  # noqa: ARG002
         """Every match in progress goes on, ends, or falls away."""
-        return self.advance(state, [step.predicate.holds(element.row) for step in self.steps])
+        return self.advance(state, [step.predicate.matches(element.row) for step in self.steps])
 
     def on_merge(self, states: Sequence[int], now: Situation) -> int:  # noqa: ARG002
         """What was in progress in any of them goes on."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from airflow_dataflow_provider.spark.aggregates.aggregate import Aggregate, Field
-from airflow_dataflow_provider.spark.aggregates.choice import aggregate
+from airflow_dataflow_provider.spark.aggregates.compile_aggregate import compile_aggregate
 from airflow_dataflow_provider.spark.aggregates.header import combiners_from_json
 
 if TYPE_CHECKING:
@@ -53,7 +53,9 @@ class Aggregates:
         cls, combiners: Mapping[str, Combiner], schema: Mapping[str, pl.DataType], *, retracting: bool
     ) -> Aggregates:
         return cls(
-            tuple(aggregate(name, combiner, schema, retracting=retracting) for name, combiner in combiners.items())
+            tuple(
+                compile_aggregate(name, combiner, schema, retracting=retracting) for name, combiner in combiners.items()
+            )
         )
 
     @property

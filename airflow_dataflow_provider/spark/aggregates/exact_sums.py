@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from airflow_dataflow_provider.spark.aggregates.aggregate import SIGN, Aggregate, Field
+from airflow_dataflow_provider.spark.aggregates.collected_values import CollectedValues
 from airflow_dataflow_provider.spark.aggregates.division import quotient
-from airflow_dataflow_provider.spark.aggregates.gathered import Gathered
 from airflow_dataflow_provider.spark.aggregates.ragged import ROW, Ragged
 from airflow_dataflow_provider.spark.aggregates.sums import count
 
@@ -109,7 +109,7 @@ def exact_sum(name: str, column: str) -> Aggregate:
     row = pl.struct(value=pl.col(column).cast(pl.Float64), sign=pl.col(SIGN).cast(pl.Int64))
     dtype = pl.List(pl.Struct(TYPES))
     entry = row.map_batches(digits, return_dtype=dtype, is_elementwise=True)
-    return Gathered(name, "digits", entry, TYPES, carried, rounded, pl.Float64())
+    return CollectedValues(name, "digits", entry, TYPES, carried, rounded, pl.Float64())
 
 
 @dataclass(frozen=True, slots=True)

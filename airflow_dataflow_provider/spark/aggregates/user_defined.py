@@ -18,7 +18,7 @@ from airflow_dataflow_provider.model.combiners import Combiner, VectorisedCombin
 from airflow_dataflow_provider.model.errors import DataError, DataflowError, SubmissionError
 from airflow_dataflow_provider.model.par_do import EVENT_TIME as EVENT
 from airflow_dataflow_provider.spark.aggregates.aggregate import SIGN, Aggregate, Field
-from airflow_dataflow_provider.spark.aggregates.gathered import bag, repeated
+from airflow_dataflow_provider.spark.aggregates.collected_values import bag, repeated
 from airflow_dataflow_provider.spark.aggregates.packed import Packed
 from airflow_dataflow_provider.spark.aggregates.ragged import ROW, Ragged
 from airflow_dataflow_provider.spark.values.kept_values import dump, load

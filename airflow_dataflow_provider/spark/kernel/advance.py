@@ -16,7 +16,7 @@ import polars as pl
 from airflow_dataflow_provider.model.windows import expired_until
 from airflow_dataflow_provider.spark.kernel import by_element, by_run, folding, merging, publishing
 from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Outcome, Progress
-from airflow_dataflow_provider.spark.kernel.triggers.wake import Wake
+from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.clock import Clock
@@ -69,11 +69,11 @@ def advance(
     if removed is not None:
         changed = pl.concat([changed, removed])
     panes = pl.concat(now.panes) if now.panes else kernel.no_panes
-    return Outcome(now.state, changed, panes, _wake(kernel, now), now.expired, now.late)
+    return Outcome(now.state, changed, panes, _next_due(kernel, now), now.expired, now.late)
 
 
-def _wake(kernel: Kernel, now: Progress) -> Wake:
-    return Wake.of(
+def _next_due(kernel: Kernel, now: Progress) -> NextDue:
+    return NextDue.of(
         kernel.trigger,
         kernel.percentiles,
         kernel.grouping.trigger.signals(),

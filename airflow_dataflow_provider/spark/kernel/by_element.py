@@ -1,8 +1,9 @@
 """Triggers that look at elements: where among an epoch's elements each window fires, and what it publishes there.
 
-Not element by element: every window says where its trigger is next due (:meth:`Node.next_due`), all windows together,
-so there are as many rounds as the busiest window has firings. The firings cut each window's elements into segments;
-segments are combined like groups, and what accumulates across them is a running fold in a logarithmic number of steps.
+Windows are not asked element by element. Each round asks all windows together where they fire next
+(:meth:`Node.next_firing`), so there are as many rounds as the busiest window has firings. The firings cut each window's
+elements into segments; segments are combined like groups, and accumulated results are a running fold in a logarithmic
+number of steps.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from airflow_dataflow_provider.model.triggers import AtCount, Repeat
 from airflow_dataflow_provider.spark.kernel import folding, publishing
 from airflow_dataflow_provider.spark.kernel.codes import sorted_order
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, FINISHED, FRESH, INDEX, PASSED, RIGHT
-from airflow_dataflow_provider.spark.kernel.standing import FlatStanding
+from airflow_dataflow_provider.spark.kernel.last_published import LastPublishedPane
 from airflow_dataflow_provider.spark.kernel.triggers.node import (
     NOT_FRESH,
     Elements,
@@ -104,7 +105,7 @@ def firings(
     found: list[Indices] = []
     active = np.flatnonzero(going & (at < stop))
     while len(active):
-        due = trigger.next_due(states, elements, active, at[active])
+        due = trigger.next_firing(states, elements, active, at[active])
         fires = due < stop[active]
         upto = np.where(fires, due + 1, stop[active])
         trigger.consume(states, elements, active, at[active], upto)
@@ -222,12 +223,12 @@ def _fire(
     reached = kernel.percentiles.reached(now.clock, rows[END].to_numpy())
     rows = rows.with_columns(pl.Series(PASSED, np.where(again, reached, rows[PASSED].to_numpy()), dtype=pl.UInt32))
     if kernel.remembers and again.any():
-        rows = _standing_in_between(kernel, rows, again)
+        rows = _last_published_in_between(kernel, rows, again)
     published = np.ones(len(rows), dtype=np.bool_)
     if kernel.retracts:
         empty = kernel.empty(rows)
         values, timestamp = kernel.aggregates.extract(rows), kernel.panes.timestamp(rows)
-        published = ~kernel.standing.says_nothing_new(rows, values, timestamp, empty) & ~empty
+        published = ~kernel.last_published.says_nothing_new(rows, values, timestamp, empty) & ~empty
     # How many of the same window were published before, in this epoch.
     total: Indices = np.cumsum(published) - published
     base = np.maximum.accumulate(np.where(again, 0, total))
@@ -236,13 +237,13 @@ def _fire(
     return published
 
 
-def _standing_in_between(kernel: Kernel, rows: pl.DataFrame, again: Mask) -> pl.DataFrame:
+def _last_published_in_between(kernel: Kernel, rows: pl.DataFrame, again: Mask) -> pl.DataFrame:
     """Where a window fires again within the epoch, what stands is its firing before."""
-    if not isinstance(kernel.standing, FlatStanding):  # windows that merge take one element at a time
-        raise TypeError(kernel.standing)
+    if not isinstance(kernel.last_published, LastPublishedPane):  # windows that merge take one element at a time
+        raise TypeError(kernel.last_published)
     values = kernel.aggregates.extract(rows)
-    stood = kernel.standing.set(rows, values, kernel.panes.timestamp(rows), kernel.empty(rows))
-    return _where(again, stood.select(pl.all().shift(1)), rows, list(kernel.standing.columns()))
+    stood = kernel.last_published.set(rows, values, kernel.panes.timestamp(rows), kernel.empty(rows))
+    return _where(again, stood.select(pl.all().shift(1)), rows, list(kernel.last_published.columns()))
 
 
 def _where(mask: Mask, first: pl.DataFrame, second: pl.DataFrame, names: list[str]) -> pl.DataFrame:
@@ -292,7 +293,7 @@ def _noted(
     fields = fired.filter(final)
     rows = after[last].with_columns(fields[name] for name in kernel.field_names)
     values, timestamp = kernel.aggregates.extract(rows), kernel.panes.timestamp(rows)
-    stood = kernel.standing.set(rows, values, timestamp, kernel.empty(rows))
+    stood = kernel.last_published.set(rows, values, timestamp, kernel.empty(rows))
     where = np.full(len(after), -1)
     where[last] = np.arange(len(last))
-    return _where(where >= 0, stood[np.maximum(where, 0)], after, list(kernel.standing.columns()))
+    return _where(where >= 0, stood[np.maximum(where, 0)], after, list(kernel.last_published.columns()))

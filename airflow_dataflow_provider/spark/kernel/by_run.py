@@ -31,8 +31,8 @@ from airflow_dataflow_provider.spark.kernel.columns import (
     START,
 )
 from airflow_dataflow_provider.spark.kernel.session_groups import GROUP, Groups
+from airflow_dataflow_provider.spark.kernel.session_last_published import SessionLastPublished
 from airflow_dataflow_provider.spark.kernel.session_runs import Runs, last_of, runs_of
-from airflow_dataflow_provider.spark.kernel.session_standing import SessionStanding
 from airflow_dataflow_provider.spark.kernel.triggers.node import (
     NOT_FRESH,
     Bits,
@@ -250,20 +250,20 @@ class _Sessions:
         rows = self.ordered[fires].select(*kernel.grouping.key).with_columns(bounds).hstack(said[: len(fires)])
         rows = rows.with_columns(pl.Series(PASSED, self._passed(groups), dtype=pl.UInt32))
         values = kernel.aggregates.extract(rows)
-        standing = SessionStanding.of(kernel, self.sub, rows, values, groups) if kernel.remembers else None
-        if standing is None or not kernel.retracts:
+        last_published = SessionLastPublished.of(kernel, self.sub, rows, values, groups) if kernel.remembers else None
+        if last_published is None or not kernel.retracts:
             # Without retraction a pane is published even where it says what stands.
             silent = np.zeros(len(fires), np.bool_)
         else:
-            silent = standing.silent(rows, values)
+            silent = last_published.silent(rows, values)
         index, then = self._indices(groups, silent)
         rows = rows.with_columns(pl.Series(INDEX, index, dtype=pl.Int32))
-        if standing is not None:
-            standing.number(index - silent)
-        self._publish(rows, values, silent, standing)
+        if last_published is not None:
+            last_published.number(index - silent)
+        self._publish(rows, values, silent, last_published)
         after = self._after(groups, said[len(fires) :], then)
-        if standing is not None:
-            after = after.with_columns(standing.left(len(fires), len(groups.left)))
+        if last_published is not None:
+            after = after.with_columns(last_published.left(len(fires), len(groups.left)))
         return after.select(*kernel.state_schema)
 
     def _said(self, groups: Groups) -> pl.DataFrame:
@@ -313,7 +313,7 @@ class _Sessions:
         return stood
 
     def _publish(
-        self, rows: pl.DataFrame, values: pl.DataFrame, silent: Mask, standing: SessionStanding | None
+        self, rows: pl.DataFrame, values: pl.DataFrame, silent: Mask, last_published: SessionLastPublished | None
     ) -> None:
         """The panes, each after what it takes back, in the order of the elements that have made them due."""
         if not len(rows) or silent.all():
@@ -322,8 +322,8 @@ class _Sessions:
         loud = np.flatnonzero(~silent)
         is_last = np.zeros(len(loud), np.bool_)
         panes, places = [kernel.panes.inserts(rows[loud], values[loud], is_last, clock)], [2 * came[loud] + 1]
-        if standing is not None:
-            stood, by = standing.taken_back(rows, silent)
+        if last_published is not None:
+            stood, by = last_published.taken_back(rows, silent)
             panes.insert(0, kernel.panes.retractions(stood, rows[by], clock))
             places.insert(0, 2 * came[by])
         self.now.panes.append(pl.concat(panes)[np.argsort(np.concatenate(places), kind="stable")])

@@ -19,7 +19,7 @@ ELEMENTS = "_elements"
 INDEX, PASSED, FINISHED = "_index", "_passed", "_finished"
 ID = "_id"
 """A window that can merge is known by a number, for its bounds change."""
-STANDING = "_standing"
+LAST_PUBLISHED = "_standing"
 TIMESTAMP = "_timestamp"
 """The event time of a pane as an element of the next grouping."""
 RIGHT = "_right"
@@ -36,11 +36,11 @@ __all__ = [
     "FRESH",
     "ID",
     "INDEX",
+    "LAST_PUBLISHED",
     "LATEST",
     "PASSED",
     "RIGHT",
     "SIGN",
-    "STANDING",
     "START",
     "TIMESTAMP",
 ]

@@ -13,8 +13,8 @@ from airflow_dataflow_provider.spark.kernel.columns import ID
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.clock import Clock
     from airflow_dataflow_provider.model.time import Micros
+    from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
     from airflow_dataflow_provider.spark.kernel.triggers.node import Mask, Times
-    from airflow_dataflow_provider.spark.kernel.triggers.wake import Wake
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Outcome:
         state: every window still open.
         changed: the rows of ``state`` that differ from before (new, updated, or fired), and tombstones.
         panes: what was fired, in the pane log's columns.
-        wake: when the partition next has something to do.
+        next_due: when the partition next has something to do.
         expired: elements that no window took; only where windows merge (others are judged on the map side).
         late: elements that came after their window was complete, likewise.
     """
@@ -80,6 +80,6 @@ class Outcome:
     state: pl.DataFrame
     changed: pl.DataFrame
     panes: pl.DataFrame
-    wake: Wake
+    next_due: NextDue
     expired: pl.DataFrame | None = None
     late: int = 0

@@ -36,11 +36,12 @@ from airflow_dataflow_provider.spark.kernel.columns import (
     FRESH,
     ID,
     INDEX,
+    LAST_PUBLISHED,
     PASSED,
     START,
 )  # fmt: skip
+from airflow_dataflow_provider.spark.kernel.last_published import LastPublishedPane, LastPublishedPanes
 from airflow_dataflow_provider.spark.kernel.panes import Panes
-from airflow_dataflow_provider.spark.kernel.standing import FlatStanding, ListedStanding
 from airflow_dataflow_provider.spark.kernel.triggers import compile_trigger
 from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Mask, Percentiles, States, Windows
 from airflow_dataflow_provider.spark.kernel.triggers.own import OwnNode
@@ -102,7 +103,7 @@ class Kernel:
         self.by = [*grouping.key, START] if self.end is not None else [*grouping.key, START, END]
         self.identity = [ID] if self.merges else self.by
         values = self.aggregates.output_schema
-        self.standing = (ListedStanding if self.merges else FlatStanding)(values, timed=not is_last)
+        self.last_published = (LastPublishedPanes if self.merges else LastPublishedPane)(values, timed=not is_last)
         self.panes = Panes(
             grouping, self.aggregates, self.percentiles,
             hidden=self.discards and is_last, timestamped=not is_last or grouping.output_time is not END_OF_WINDOW,
@@ -135,7 +136,7 @@ class Kernel:
             own[ID] = pl.Int64()
         own |= self.trigger.columns()
         if self.remembers:
-            own |= self.standing.columns()
+            own |= self.last_published.columns()
         return {**self.partial_schema, **own}
 
     def empty_state(self) -> pl.DataFrame:
@@ -177,7 +178,7 @@ class Kernel:
             return fresh
         if dtype == pl.Boolean:
             return False
-        return 0 if dtype.is_numeric() and not name.startswith("_standing") else None
+        return 0 if dtype.is_numeric() and not name.startswith(LAST_PUBLISHED) else None
 
     # What the triggers see
 

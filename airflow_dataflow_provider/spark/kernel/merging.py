@@ -24,8 +24,8 @@ from airflow_dataflow_provider.spark.kernel.columns import (
     FRESH,
     ID,
     INDEX,
+    LAST_PUBLISHED,
     PASSED,
-    STANDING,
     START,
 )
 from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Indices, Mask
@@ -119,11 +119,11 @@ class Touched:
         frames = [part.select(key) for part in arrived]
         codes = key_codes(pl.concat([*frames, now.state.select(key)]))
         count = len(codes) - len(now.state)
-        came, standing = codes[:count], codes[count:]
+        came, existing = codes[:count], codes[count:]
         known = np.zeros(int(codes.max()) + 1 if len(codes) else 0, dtype=np.bool_)
         known[came] = True
-        mask = known[standing]
-        return cls(mask, now.state.filter(mask), standing[mask], came)
+        mask = known[existing]
+        return cls(mask, now.state.filter(mask), existing[mask], came)
 
 
 _Open = tuple[pl.DataFrame, Mask, Codes]
@@ -155,12 +155,12 @@ def _judged(
     kernel: Kernel, now: Progress, open_windows: tuple[pl.DataFrame, Codes], came: list[pl.DataFrame], arrived: Codes
 ) -> Mask:  # fmt: skip
     """Which elements, the last of what came, a window still takes: the one that each becomes part of, all together."""
-    (sub, standing), elements = open_windows, came[-1]
+    (sub, existing), elements = open_windows, came[-1]
     window, border = kernel.grouping.window, expired_until(now.horizon, kernel.grouping.allowed_lateness)
     if isinstance(window, SessionWindows) and (elements[END] > max(now.horizon, border)).all():
         return np.ones(len(elements), dtype=np.bool_)  # sessions only grow
     everything = pl.concat([frame.select(START, END) for frame in (*came, sub)])
-    codes = np.concatenate([arrived, standing])
+    codes = np.concatenate([arrived, existing])
     start, end = everything[START].to_numpy(), everything[END].to_numpy()
     order = _ordered(kernel, codes, start, end)
     part_of, starts, ends = components(window, codes[order], start[order], end[order])
@@ -342,8 +342,8 @@ def _fresh_from(kernel: Kernel, now: Progress, where: pl.Expr) -> pl.Expr:
 
 
 def _all_that_stands(sub: pl.DataFrame, becomes: Indices, after: pl.DataFrame) -> pl.DataFrame:
-    stood = sub.select(STANDING, START, END).with_columns(pl.Series(_AT, becomes))
-    stood = stood.filter(pl.col(STANDING).list.len() > 0)
-    listed = stood.sort(_AT, START, END).group_by(_AT, maintain_order=True).agg(pl.col(STANDING).explode())
-    by_result = after.drop(STANDING).with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_AT))
+    stood = sub.select(LAST_PUBLISHED, START, END).with_columns(pl.Series(_AT, becomes))
+    stood = stood.filter(pl.col(LAST_PUBLISHED).list.len() > 0)
+    listed = stood.sort(_AT, START, END).group_by(_AT, maintain_order=True).agg(pl.col(LAST_PUBLISHED).explode())
+    by_result = after.drop(LAST_PUBLISHED).with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_AT))
     return by_result.join(listed, on=_AT, how="left", maintain_order="left").select(after.columns)

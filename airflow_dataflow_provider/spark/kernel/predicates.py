@@ -10,13 +10,13 @@ import polars as pl
 from airflow_dataflow_provider.model.predicates import (
     COMPARISONS,
     Both,
-    Called,
     Comparison,
     Either,
     IsIn,
     IsNull,
     Not,
     Predicate,
+    PythonPredicate,
 )
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def mask_of(predicate: Predicate, frame: pl.DataFrame) -> Mask:
-    """Where a predicate holds. A user's own function is called for each row."""
+    """Where a predicate matches. A user's own function is called for each row."""
     match predicate:
         case Both(left=left, right=right):
             return mask_of(left, frame) & mask_of(right, frame)
@@ -39,9 +39,9 @@ def mask_of(predicate: Predicate, frame: pl.DataFrame) -> Mask:
             found = pl.any_horizontal(pl.col(column) == value for value in values) if values else pl.lit(value=False)
         case IsNull(column=column):
             found = pl.col(column).is_null()
-        case Called() | _:
+        case PythonPredicate() | _:
             names = [name for name in frame.columns if not name.startswith("_")]
-            answers = (predicate.holds(row) for row in frame.select(names).iter_rows(named=True))
+            answers = (predicate.matches(row) for row in frame.select(names).iter_rows(named=True))
             return np.fromiter(answers, dtype=np.bool_, count=len(frame))
-    holds: Mask = frame.select(found.fill_null(value=False).alias("holds"))["holds"].to_numpy()
-    return holds
+    matches: Mask = frame.select(found.fill_null(value=False).alias("matches"))["matches"].to_numpy()
+    return matches

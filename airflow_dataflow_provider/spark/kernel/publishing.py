@@ -74,7 +74,7 @@ def publish(
     if kernel.remembers:
         timestamp = kernel.panes.timestamp(rows)
     if kernel.retracts:
-        silent = kernel.standing.says_nothing_new(rows, values, timestamp, empty)
+        silent = kernel.last_published.says_nothing_new(rows, values, timestamp, empty)
     elif kernel.discards:
         silent = ~kernel.windows(rows, now.clock).fresh
     else:
@@ -84,7 +84,7 @@ def publish(
     panes, places = list[pl.DataFrame](), list[Indices]()
     if kernel.remembers and speaks.any():
         loud = rows if speaks.all() else rows.filter(speaks)
-        stood, at = kernel.standing.retractions(loud)
+        stood, at = kernel.last_published.retractions(loud)
         if len(stood):
             panes.append(kernel.panes.retractions(stood, loud[at], now.clock))
             places.append(2 * np.flatnonzero(speaks)[at])
@@ -103,7 +103,7 @@ def publish(
     )
     if kernel.remembers:
         # Where nothing new was said, what stands is equal, and so is its index.
-        after = kernel.standing.set(after, values, timestamp, empty)
+        after = kernel.last_published.set(after, values, timestamp, empty)
     if kernel.discards:
         after = after.with_columns(*kernel.aggregates.zeros(), *kernel.book.discarded())
     return after.select(rows.columns)

@@ -28,7 +28,7 @@ from airflow_dataflow_provider.spark.sources.file_systems import away, is_there
 from airflow_dataflow_provider.spark.sources.reading import Schema, read
 from airflow_dataflow_provider.spark.stages.placing import Judged, Placing
 from airflow_dataflow_provider.spark.tasks.task_errors import raise_reported, to_every_partition
-from airflow_dataflow_provider.spark.tasks.worker import settle
+from airflow_dataflow_provider.spark.tasks.worker import freeze_imports
 from airflow_dataflow_provider.spark.values.frames import to_blob, write_parquet
 from airflow_dataflow_provider.spark.watermark.delays import Observation
 
@@ -70,7 +70,7 @@ class MapSide:
 
     def run_task(self, tasks: Iterable[tuple[Split, ...]]) -> Iterator[Shuffled]:
         """The splits of one task in; what goes to each partition, and the task's report, out."""
-        settle()
+        freeze_imports()
         yield from to_every_partition(self._run(tasks), self.partitions)
 
     def _run(self, tasks: Iterable[tuple[Split, ...]]) -> Iterator[Shuffled]:
@@ -100,7 +100,7 @@ class MapSide:
 
     def read_task(self, listed: Iterable[Mapping[str, Any]]) -> Iterator[pl.DataFrame | bytes]:
         """The files of one task, as elements on their way through Spark's expressions, and a report."""
-        settle()
+        freeze_imports()
         report = Report()
         for split in sorted(Split(**row) for row in listed):
             rows = self.read([split], report)

@@ -24,7 +24,7 @@ from airflow_dataflow_provider.spark.par_do.par_do import apply, schema_after
 from airflow_dataflow_provider.spark.par_do.spark_types import from_spark, spark_schema, to_arrow
 from airflow_dataflow_provider.spark.sources.reading import Schema
 from airflow_dataflow_provider.spark.tasks.task_errors import as_report
-from airflow_dataflow_provider.spark.tasks.worker import settle
+from airflow_dataflow_provider.spark.tasks.worker import freeze_imports
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -214,7 +214,7 @@ class _Pass:
     types: Schema
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle()
+        freeze_imports()
         for passed in as_report(_after(self.steps, self.source(batches))):
             if isinstance(passed, bytes):
                 frame = pl.DataFrame({name: [passed if name == _REPORT else None] for name in self.types})
@@ -233,7 +233,7 @@ class _Sent:
     send: Callable[[Iterator[Passed]], Iterable[Shuffled]]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle()
+        freeze_imports()
         names = ["partition", "origin", "blob"]
         for partition, (origin, blob) in self.send(_after(self.steps, self.source(batches))):
             columns = [pa.array([partition], pa.int32()), pa.array([origin]), pa.array([blob], pa.binary())]

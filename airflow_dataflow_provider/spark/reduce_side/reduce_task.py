@@ -31,7 +31,7 @@ from airflow_dataflow_provider.spark.reduce_side import state
 from airflow_dataflow_provider.spark.reduce_side.state import Chain
 from airflow_dataflow_provider.spark.stages.placing import ORDER, Judged, Placing
 from airflow_dataflow_provider.spark.tasks.task_errors import as_result, raise_arrived
-from airflow_dataflow_provider.spark.tasks.worker import settle
+from airflow_dataflow_provider.spark.tasks.worker import freeze_imports
 from airflow_dataflow_provider.spark.values.frames import from_blob, to_blob, write_parquet
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class ReduceSide:
 
     def run_task(self, partition: int, arrived: Iterable[Shuffled]) -> Iterator[Reduced | DataflowError]:
         """One task of the last grouping."""
-        settle()
+        freeze_imports()
         yield from as_result(self.reduce(partition, arrived))
 
     def tick(self, partition: int, _: Iterable[object]) -> Iterator[Reduced | DataflowError]:
@@ -100,7 +100,7 @@ class ReduceSide:
 
     def run_task_and_pass_on(self, partition: int, arrived: Iterable[Shuffled]) -> Iterator[tuple[int, Any]]:
         """One task of a grouping before the last."""
-        settle()
+        freeze_imports()
         for passed in as_result(self.pass_on(partition, arrived)):
             yield (ANSWER, passed) if isinstance(passed, DataflowError) else passed
 

@@ -23,7 +23,7 @@ from airflow_dataflow_provider.spark.kernel import folding
 from airflow_dataflow_provider.spark.kernel.columns import END
 from airflow_dataflow_provider.spark.kernel.epoch import Outcome
 from airflow_dataflow_provider.spark.kernel.kernel import Kernel
-from airflow_dataflow_provider.spark.kernel.triggers.wake import Wake
+from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
 from airflow_dataflow_provider.spark.values.frames import read_arrow, write_arrow
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ _SMALL = 1_000
 class Chain:
     """The files of one state partition: the base, then deltas, with their numbers of rows.
 
-    ``live`` is the number of open windows that they add up to; ``wake`` says when the partition next has something to
-    do.
+    ``live`` is the number of open windows that they add up to; ``next_due`` says when an epoch without elements has
+    something to do.
     """
 
     files: tuple[WrittenFile, ...] = ()
     rows: tuple[int, ...] = ()
     live: int = 0
-    wake: Wake = field(default_factory=lambda: Wake({}))
+    next_due: NextDue = field(default_factory=lambda: NextDue({}))
 
     def to_json(self) -> dict[str, Any]:
         """For the epoch log."""
@@ -56,7 +56,7 @@ class Chain:
             "files": [file.to_json() for file in self.files],
             "rows": self.rows,
             "live": self.live,
-            **self.wake.to_json(),
+            **self.next_due.to_json(),
         }
 
     @classmethod
@@ -66,7 +66,7 @@ class Chain:
             tuple(map(WrittenFile.from_json, document["files"])),
             tuple(document["rows"]),
             document["live"],
-            Wake.from_json(dict(document)),
+            NextDue.from_json(dict(document)),
         )
 
 
@@ -128,11 +128,11 @@ class Partition:
         """
         live, changed = len(outcome.state), len(outcome.changed)
         if not live:
-            return Chain((), (), 0, outcome.wake), 0
+            return Chain((), (), 0, outcome.next_due), 0
         if not changed:
             # Files alone can shrink, by expiry; the frame in memory is then behind them by nothing that matters.
             _LIVE[self.store.url, self.stage, self.number] = (chain.files, outcome.state)
-            return Chain(chain.files, chain.rows, live, outcome.wake), 0
+            return Chain(chain.files, chain.rows, live, outcome.next_due), 0
         rebase = (
             not chain.files or len(chain.files) >= _LONGEST_CHAIN or sum(chain.rows[1:]) + changed > max(live, _SMALL)
         )
@@ -141,7 +141,7 @@ class Partition:
         files = (file,) if rebase else (*chain.files, file)
         rows = (live,) if rebase else (*chain.rows, changed)
         _LIVE[self.store.url, self.stage, self.number] = (files, outcome.state)
-        return Chain(files, rows, live, outcome.wake), file.size
+        return Chain(files, rows, live, outcome.next_due), file.size
 
 
 def sweep(store: Store, standing: Iterable[WrittenFile], *, before: int) -> None:

@@ -160,6 +160,6 @@ class Continuation:
             if number:
                 clock, horizon = state.hold.arriving(clock)
             lateness = grouping.allowed_lateness
-            if any(chain.live and chain.wake.is_due(clock, horizon, lateness) for chain in state.chains.values()):
+            if any(chain.live and chain.next_due.is_due(clock, horizon, lateness) for chain in state.chains.values()):
                 return True
         return False

@@ -7,7 +7,7 @@ from functools import cache
 
 
 @cache
-def settle() -> None:
+def freeze_imports() -> None:
     """Take what is imported by now out of the garbage collector's sight.
 
     PySpark's daemon runs a full collection after every task of a reused worker. With the data frame libraries imported

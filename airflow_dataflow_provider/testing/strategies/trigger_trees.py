@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from airflow_dataflow_provider.model.predicates import Called, Predicate, column
+from airflow_dataflow_provider.model.predicates import Predicate, PythonPredicate, column
 from airflow_dataflow_provider.model.triggers import (
     AfterDelay,
     AllOf,
@@ -26,9 +26,9 @@ from airflow_dataflow_provider.model.triggers import (
     RepeatUntil,
     SequenceOf,
     Trigger,
-    any_number,
-    maybe,
-    some,
+    one_or_more,
+    optional,
+    zero_or_more,
 )
 
 _USUAL = st.sampled_from((100.0, 33.3, 50.0, 90.0, 97.0, 99.5))
@@ -61,7 +61,7 @@ def predicates(whole: str = "whole", part: str = "part") -> SearchStrategy[Predi
         column("site").is_null(),
     ]
     if whole == "whole":
-        simple.append(Called(is_odd, reads=("whole",)))
+        simple.append(PythonPredicate(is_odd, reads=("whole",)))
     one = st.sampled_from(simple)
     return st.one_of(
         one,
@@ -103,8 +103,8 @@ def clock_triggers() -> SearchStrategy[Trigger]:
 def patterns(whole: str = "whole", part: str = "part") -> SearchStrategy[Trigger]:
     """Regular sequences of up to three steps; the last one has to be taken, so all of them are patterns."""
     step = predicates(whole, part)
-    before = st.lists(st.one_of(step, step.map(some), step.map(maybe), step.map(any_number)), max_size=2)
-    last = st.one_of(step, step.map(some))
+    before = st.lists(st.one_of(step, step.map(one_or_more), step.map(optional), step.map(zero_or_more)), max_size=2)
+    last = st.one_of(step, step.map(one_or_more))
     return st.builds(lambda first, end, gaps: AtPattern(*first, end, gaps=gaps), before, last, st.booleans())
 
 

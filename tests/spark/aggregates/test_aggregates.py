@@ -33,7 +33,7 @@ from airflow_dataflow_provider.model.combiners import (
     VectorisedCombiner,
 )
 from airflow_dataflow_provider.spark.aggregates.aggregates import Aggregates
-from airflow_dataflow_provider.spark.aggregates.choice import aggregate
+from airflow_dataflow_provider.spark.aggregates.compile_aggregate import compile_aggregate
 from airflow_dataflow_provider.spark.values.frames import from_blob, to_blob
 
 EVENT, SIGN = "_event", "_sign"
@@ -178,7 +178,7 @@ def frame(kind: str, rows: Sequence[Row], signs: Sequence[int]) -> pl.DataFrame:
 def aggregates_of(kind: str, *, retracting: bool) -> Aggregates:
     schema = {"x": TYPES[kind][0], "n": pl.Int64()}
     combiners = combiners_on(kind).items()
-    return Aggregates(tuple(aggregate(name, each, schema, retracting=retracting) for name, each in combiners))
+    return Aggregates(tuple(compile_aggregate(name, each, schema, retracting=retracting) for name, each in combiners))
 
 
 def through_columns(

@@ -33,7 +33,7 @@ from airflow_dataflow_provider.model.combiners import (
     VectorisedCombiner,
 )
 from airflow_dataflow_provider.spark.aggregates import Aggregates, combiners_from_json, combiners_to_json
-from airflow_dataflow_provider.spark.aggregates.choice import aggregate
+from airflow_dataflow_provider.spark.aggregates.compile_aggregate import compile_aggregate
 
 
 def pipeline(**combiners: Combiner) -> Pipeline:
@@ -43,7 +43,7 @@ def pipeline(**combiners: Combiner) -> Pipeline:
 
 def result(combiner: Combiner, parts: list[pl.DataFrame], *, retracting: bool = False) -> Any:
     """Over all the parts, each made by itself, as one group."""
-    aggregates = Aggregates((aggregate("out", combiner, parts[0].schema, retracting=retracting),))
+    aggregates = Aggregates((compile_aggregate("out", combiner, parts[0].schema, retracting=retracting),))
     made = [part.with_columns(k=pl.lit(0)).group_by("k").agg(aggregates.make()) for part in parts]
     return aggregates.extract(pl.concat(made).group_by("k").agg(aggregates.merge()))["out"][0]
 

@@ -15,7 +15,7 @@ import pytest
 
 from airflow_dataflow_provider.model.combiners import Combiner, Mean, StdDev, Variance
 from airflow_dataflow_provider.model.errors import DataError
-from airflow_dataflow_provider.spark.aggregates.choice import aggregate
+from airflow_dataflow_provider.spark.aggregates.compile_aggregate import compile_aggregate
 from airflow_dataflow_provider.spark.aggregates.division import quotient
 from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
 
@@ -48,7 +48,7 @@ def given(kind: Any, value: Any, *, retracting: bool) -> Any:
 
 
 def given_at(kind: Any, results: Any, *, retracting: bool) -> Any:
-    column = aggregate("own", Gives("x", results, kind), {"x": pl.Int64()}, retracting=retracting)
+    column = compile_aggregate("own", Gives("x", results, kind), {"x": pl.Int64()}, retracting=retracting)
     rows = pl.DataFrame({"x": [1], EVENT: [0], SIGN: [1]}, schema_overrides={SIGN: pl.Int8})
     fields = [field.name for field in column.fields]
     with sums_that_fit():
@@ -134,7 +134,7 @@ def test_a_quotient_does_not_depend_on_how_its_columns_are_held() -> None:
 @pytest.mark.parametrize("combiner", [Mean("x"), Variance("x"), StdDev("x")])
 def test_what_is_read_off_equal_counts_is_what_is_read_off_each_alone(combiner: Combiner) -> None:
     values = [[2000.0, 1.0, 0.25], [1000.75, 0.5, -0.25]]
-    read = aggregate("r", combiner, {"x": pl.Float64()}, retracting=False)
+    read = compile_aggregate("r", combiner, {"x": pl.Float64()}, retracting=False)
     names = [field.name for field in read.fields]
     make = [expr.alias(name) for expr, name in zip(read.make(), names, strict=True)]
     alone = [pl.DataFrame({"x": each}).select(make) for each in values]

@@ -31,7 +31,7 @@ from airflow_dataflow_provider import (
     column,
 )
 from airflow_dataflow_provider.cli.pipelines import load_pipeline
-from airflow_dataflow_provider.model.predicates import Called
+from airflow_dataflow_provider.model.predicates import PythonPredicate
 from airflow_dataflow_provider.spark.tasks.user_code import carry, check_named
 
 
@@ -77,16 +77,16 @@ def test_a_function_that_its_name_does_not_lead_to_is_refused(function: Callable
 @pytest.mark.parametrize(
     "predicate",
     [
-        Called(lambda row: row["end"], reads=("end",)),
-        ~Called(lambda row: row["end"], reads=("end",)) | (column("end") == 1),
+        PythonPredicate(lambda row: row["end"], reads=("end",)),
+        ~PythonPredicate(lambda row: row["end"], reads=("end",)) | (column("end") == 1),
     ],
 )
 @pytest.mark.parametrize("of", [AtPunctuation, AtPattern])
-def test_a_predicate_that_its_name_does_not_lead_to_is_refused(of: type[AtPattern], predicate: Called) -> None:
+def test_a_predicate_that_its_name_does_not_lead_to_is_refused(of: type[AtPattern], predicate: PythonPredicate) -> None:
     trigger = SequenceOf(AtCount(1), Repeat(AnyOf(of(predicate), AtWatermark())))
     source = Pipeline("p", Files("a", event_time="at"))
     pipeline = source.group_by_key_and_window(key="key", window=FixedWindows("1h"), trigger=trigger)
-    with pytest.raises(SubmissionError, match=r"the function of Called\(.*<lambda>") as refusal:
+    with pytest.raises(SubmissionError, match=r"the function of PythonPredicate\(.*<lambda>") as refusal:
         check_named(pipeline.combine(n=Count()))
     assert refusal.value.code == "SUBMIT_FUNCTION"
 

@@ -55,7 +55,7 @@ class TimerNode(ClockNode):
         due: Mask = now.fresh & (self.moment(now.first_arrival) <= now.clock.timers)
         return due
 
-    def next_time(self, states: States, now: Windows) -> Times:  # noqa: ARG002
+    def next_timer(self, states: States, now: Windows) -> Times:  # noqa: ARG002
         """The moments that are still to come."""
         moment = self.moment(now.first_arrival)
         return np.where(now.fresh & (moment > now.clock.timers), moment, MAX_TIME)

@@ -33,9 +33,9 @@ class _Parallel(Node):
         for node in self.nodes:
             node.on_clock(states, now)
 
-    def next_time(self, states: States, now: Windows) -> Times:
+    def next_timer(self, states: States, now: Windows) -> Times:
         """The earliest of all parts."""
-        times: Times = np.minimum.reduce([node.next_time(states, now) for node in self.nodes])
+        times: Times = np.minimum.reduce([node.next_timer(states, now) for node in self.nodes])
         return times
 
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
@@ -69,9 +69,9 @@ class RepeatNode(_Parallel):
         self.inner.reset(states, self.inner.on_fire(states, now, fired))
         return np.zeros_like(fired)
 
-    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+    def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
         """The inner node's."""
-        return self.inner.next_due(states, elements, rows, at)
+        return self.inner.next_firing(states, elements, rows, at)
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,9 @@ class RepeatUntilNode(_Parallel):
         self.inner.reset(states, self.inner.on_fire(states, now, again))
         return ends
 
-    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+    def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
         """Whichever comes first."""
-        return np.minimum(*(node.next_due(states, elements, rows, at) for node in self.nodes))
+        return np.minimum(*(node.next_firing(states, elements, rows, at) for node in self.nodes))
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,9 @@ class AnyOfNode(_Parallel):
         ended: Mask = np.logical_or.reduce(finished)
         return ended
 
-    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+    def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
         """Whichever comes first."""
-        first: Indices = np.minimum.reduce([node.next_due(states, elements, rows, at) for node in self.nodes])
+        first: Indices = np.minimum.reduce([node.next_firing(states, elements, rows, at) for node in self.nodes])
         return first
 
 
@@ -168,12 +168,12 @@ class AllOfNode(_Parallel):
                 done = states[self._done(index)]
                 states[name][done] = before[name][done]
 
-    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+    def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
         """Where the last of those that have not finished is due."""
         last, over = at.copy(), np.ones(len(rows), dtype=np.bool_)
         for index, node in enumerate(self.nodes):
             done = states[self._done(index)][rows]
-            last = np.where(done, last, np.maximum(last, node.next_due(states, elements, rows, at)))
+            last = np.where(done, last, np.maximum(last, node.next_firing(states, elements, rows, at)))
             over &= done
         return np.where(over, elements.stop[rows], last)
 
@@ -234,20 +234,20 @@ class SequenceOfNode(Node):
                 for name in columns:
                     states[name][waiting] = before[name][waiting]
 
-    def next_time(self, states: States, now: Windows) -> Times:
+    def next_timer(self, states: States, now: Windows) -> Times:
         """That of the one whose turn it is."""
-        times = super().next_time(states, now)
+        times = super().next_timer(states, now)
         for index, node in enumerate(self.nodes):
-            times = np.where(states[self.path] == index, node.next_time(states, now), times)
+            times = np.where(states[self.path] == index, node.next_timer(states, now), times)
         return times
 
-    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+    def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
         """That of the one whose turn it is."""
         due, position = elements.stop[rows].copy(), states[self.path][rows]
         for index, node in enumerate(self.nodes):
             mine = position == index
             if mine.any():
-                due[mine] = node.next_due(states, elements, rows[mine], at[mine])
+                due[mine] = node.next_firing(states, elements, rows[mine], at[mine])
         return due
 
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:

@@ -67,7 +67,7 @@ class TotalNode(ElementNode):
 class AtCountNode(TotalNode):
     """``AtCount``: in closed form."""
 
-    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+    def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
         """As many elements on as are missing."""
         missing = np.maximum(self.n - states[self.path][rows], 1)
         due: Indices = np.minimum(at + missing - 1, elements.stop[rows])
@@ -94,7 +94,7 @@ class AtBytesNode(TotalNode):
         before: Indices = elements.prepared[self.path]
         return before
 
-    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+    def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
         """Where the running total has what is missing."""
         before, have = self._before(elements), states[self.path][rows]
         # The least position whose running total is enough; elements that weigh nothing do not count.
@@ -120,7 +120,7 @@ def _weight(name: str, dtype: pl.DataType) -> pl.Expr:
 
 @dataclass(frozen=True)
 class AtPunctuationNode(ElementNode):
-    """``AtPunctuation``: the next element that holds, worked out for all positions at once."""
+    """``AtPunctuation``: the next matching element, worked out for all positions at once."""
 
     path: str
     predicate: Predicate
@@ -135,23 +135,23 @@ class AtPunctuationNode(ElementNode):
         return due
 
     def _next(self, elements: Elements) -> Indices:
-        """For each position, that of the next element that holds."""
+        """For each position, that of the next matching element."""
         if self.path not in elements.prepared:
-            holds = mask_of(self.predicate, elements.frame)
-            count = len(holds)
-            positions = np.where(holds, np.arange(count), count)
+            matches = mask_of(self.predicate, elements.frame)
+            count = len(matches)
+            positions = np.where(matches, np.arange(count), count)
             following = np.minimum.accumulate(positions[::-1])[::-1]
             elements.prepared[self.path] = np.append(following, count)
         found: Indices = elements.prepared[self.path]
         return found
 
-    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
-        """The next element that holds."""
+    def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+        """The next matching element."""
         following = np.minimum(self._next(elements)[at], elements.stop[rows])
         return np.where(states[self.path][rows], at, following)
 
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
-        """Whether one of them holds."""
+        """Whether one of them matches."""
         states[self.path][rows] |= self._next(elements)[at] < upto
 
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
@@ -179,7 +179,7 @@ class AtPatternNode(ElementNode):
         return due
 
     def _fits(self, elements: Elements) -> Indices:
-        """For each element, the steps whose predicate holds, as bits."""
+        """For each element, the steps that match it, as bits."""
         if self.path not in elements.prepared:
             bits = np.zeros(len(elements.frame), dtype=np.int64)
             for number, step in enumerate(self.pattern.steps):
@@ -199,7 +199,7 @@ class AtPatternNode(ElementNode):
                     after |= np.where(here & ((fits & (1 << step)) != 0), bit, 0)
         return after | state if pattern.gaps else after
 
-    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+    def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
         """The element that completes the pattern, found by stepping all windows that still wait."""
         fits, stop = self._fits(elements), elements.stop[rows]
         state = states[self.path][rows].copy()

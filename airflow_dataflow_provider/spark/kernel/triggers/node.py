@@ -138,13 +138,13 @@ class Node(ABC):
         for name in self.columns():
             states[name][where] = None if states[name].dtype == object else 0
 
-    def next_time(self, states: States, now: Windows) -> Times:  # noqa: ARG002
+    def next_timer(self, states: States, now: Windows) -> Times:  # noqa: ARG002
         """The next processing time, later than the clock's, at which a part of the tree becomes due; or MAX_TIME."""
         return np.full(len(now), MAX_TIME)
 
     # Among elements
 
-    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:  # noqa: ARG002
+    def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:  # noqa: ARG002
         """For some windows, the position of the element with which the trigger is due, from a position on.
 
         ``elements.stop`` where none of the epoch does it; a trigger that is due already says the position itself. What

@@ -80,7 +80,7 @@ class OwnNode(Node):
         for row in np.flatnonzero(where):
             states[self.path][row] = dump(self.trigger.reset(self._state(states[self.path][row])), self.trigger)
 
-    def next_due(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
+    def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
         """Tries the elements one after the other, on a state that is thrown away."""
         due = elements.stop[rows].copy()
         if not self.trigger.looks_at_elements:

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from airflow_dataflow_provider.spark.kernel.columns import END, INDEX, STANDING, START, TIMESTAMP
+from airflow_dataflow_provider.spark.kernel.columns import END, INDEX, LAST_PUBLISHED, START, TIMESTAMP
 from airflow_dataflow_provider.spark.kernel.triggers.node import Mask
 
-_STANDS = f"{STANDING}.stands"
+_STANDS = f"{LAST_PUBLISHED}.stands"
 
 
-class Standing(ABC):
+class LastPublished(ABC):
     """Over rows of open windows.
 
     Args:
@@ -51,10 +51,10 @@ class Standing(ABC):
 
 
 def _value(name: str) -> str:
-    return f"{STANDING}.{name}"
+    return f"{LAST_PUBLISHED}.{name}"
 
 
-class FlatStanding(Standing):
+class LastPublishedPane(LastPublished):
     """For windows that do not merge."""
 
     def columns(self) -> dict[str, pl.DataType]:
@@ -93,7 +93,7 @@ class FlatStanding(Standing):
         )
 
 
-class ListedStanding(Standing):
+class LastPublishedPanes(LastPublished):
     """For windows that can merge."""
 
     @property
@@ -102,14 +102,14 @@ class ListedStanding(Standing):
 
     def columns(self) -> dict[str, pl.DataType]:
         """A list of panes: of windows that have merged, several stand."""
-        return {STANDING: pl.List(pl.Struct(self._item))}
+        return {LAST_PUBLISHED: pl.List(pl.Struct(self._item))}
 
     def says_nothing_new(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> Mask:
         """Only one pane of the same bounds can be the same."""
-        many = rows[STANDING].list.len().fill_null(0).to_numpy()
+        many = rows[LAST_PUBLISHED].list.len().fill_null(0).to_numpy()
         same = (many == 1) & ~empty
         if same.any():
-            only = rows.select(pl.col(STANDING).list.first()).unnest(STANDING)
+            only = rows.select(pl.col(LAST_PUBLISHED).list.first()).unnest(LAST_PUBLISHED)
             same = same & (only[START] == rows[START]).fill_null(value=False).to_numpy()
             same = same & (only[END] == rows[END]).fill_null(value=False).to_numpy()
             for name in self.values:
@@ -125,17 +125,17 @@ class ListedStanding(Standing):
         found = (
             rows.select(kept)
             .with_row_index("_at")
-            .filter(pl.col(STANDING).list.len() > 0)
-            .explode(STANDING)
-            .unnest(STANDING)
+            .filter(pl.col(LAST_PUBLISHED).list.len() > 0)
+            .explode(LAST_PUBLISHED)
+            .unnest(LAST_PUBLISHED)
         )
         return found, found["_at"].to_numpy().astype(np.int64)
 
     def set(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> pl.DataFrame:
         """One pane stands, in place of the whole list."""
         items = rows.select(START, END, pl.col(INDEX) - 1).with_columns(timestamp.alias(TIMESTAMP)).hstack(values)
-        listed = items.select(pl.concat_list(pl.struct(*self._item)).alias(STANDING))[STANDING]
-        none = pl.lit(None, dtype=self.columns()[STANDING])
+        listed = items.select(pl.concat_list(pl.struct(*self._item)).alias(LAST_PUBLISHED))[LAST_PUBLISHED]
+        none = pl.lit(None, dtype=self.columns()[LAST_PUBLISHED])
         return rows.with_columns(listed).with_columns(
-            pl.when(pl.lit(pl.Series(~empty))).then(pl.col(STANDING)).otherwise(none).alias(STANDING)
+            pl.when(pl.lit(pl.Series(~empty))).then(pl.col(LAST_PUBLISHED)).otherwise(none).alias(LAST_PUBLISHED)
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from airflow_dataflow_provider.spark.kernel.columns import END, INDEX, STANDING, START, TIMESTAMP
+from airflow_dataflow_provider.spark.kernel.columns import END, INDEX, LAST_PUBLISHED, START, TIMESTAMP
 from airflow_dataflow_provider.spark.kernel.session_groups import GROUP
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class SessionStanding:
+class SessionLastPublished:
     """The panes that stand, or come to stand: those of the open windows, then those of the firings.
 
     Attributes:
         kernel: the grouping's.
-        items: what :class:`ListedStanding` keeps of each.
+        items: what :class:`LastPublishedPanes` keeps of each.
         owner: for each the group that takes it back, or that it is left to.
     """
 
@@ -34,11 +34,11 @@ class SessionStanding:
     @classmethod
     def of(
         cls, kernel: Kernel, sub: pl.DataFrame, rows: pl.DataFrame, values: pl.DataFrame, groups: Groups
-    ) -> SessionStanding:
+    ) -> SessionLastPublished:
         """Of these open windows and firings."""
-        listed = sub.select(pl.Series(GROUP, groups.of_window), STANDING)
-        listed = listed.filter((pl.col(GROUP) >= 0) & (pl.col(STANDING).list.len() > 0)).explode(STANDING)
-        stood = listed.unnest(STANDING)
+        listed = sub.select(pl.Series(GROUP, groups.of_window), LAST_PUBLISHED)
+        listed = listed.filter((pl.col(GROUP) >= 0) & (pl.col(LAST_PUBLISHED).list.len() > 0)).explode(LAST_PUBLISHED)
+        stood = listed.unnest(LAST_PUBLISHED)
         timestamp = kernel.panes.timestamp(rows).alias(TIMESTAMP)
         made = rows.select(START, END, pl.lit(0, dtype=pl.Int32).alias(INDEX)).with_columns(timestamp).hstack(values)
         items = pl.concat([stood.drop(GROUP), made.select(stood.drop(GROUP).columns)])
@@ -52,7 +52,7 @@ class SessionStanding:
         only[self.owner] = np.arange(len(self.owner))
         alone = np.flatnonzero(count == 1)
         before, again = self.items[only[alone]], self.items[len(self.items) - firings :][alone]
-        compared = [START, END, *values.columns, *([TIMESTAMP] if self.kernel.standing.timed else [])]
+        compared = [START, END, *values.columns, *([TIMESTAMP] if self.kernel.last_published.timed else [])]
         same = np.ones(len(alone), np.bool_)
         for name in compared:
             same &= before[name].eq_missing(again[name]).to_numpy()
@@ -76,10 +76,10 @@ class SessionStanding:
         """For each session that is left, the list of what stands for it."""
         found = self._of(self.owner >= firings)
         listed = pl.DataFrame({GROUP: self.owner[found] - firings}).hstack(
-            [self.items[found].to_struct(STANDING)]
-        ).group_by(GROUP, maintain_order=True).agg(STANDING)  # fmt: skip
+            [self.items[found].to_struct(LAST_PUBLISHED)]
+        ).group_by(GROUP, maintain_order=True).agg(LAST_PUBLISHED)  # fmt: skip
         numbered = pl.DataFrame({GROUP: np.arange(sessions)})
-        return numbered.join(listed, on=GROUP, how="left", maintain_order="left")[STANDING]
+        return numbered.join(listed, on=GROUP, how="left", maintain_order="left")[LAST_PUBLISHED]
 
     def _of(self, mask: Mask) -> Indices:
         """Some items by owner, and in the order of their windows."""

@@ -27,10 +27,10 @@ from airflow_dataflow_provider.model.combiners import (
 from airflow_dataflow_provider.model.combiners.protocol import Columns
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.par_do import EVENT_TIME as EVENT
-from airflow_dataflow_provider.spark.aggregates import exact_sums, gathered, sums, user_defined
+from airflow_dataflow_provider.spark.aggregates import collected_values, exact_sums, sums, user_defined
 from airflow_dataflow_provider.spark.aggregates.aggregate import Aggregate, number
+from airflow_dataflow_provider.spark.aggregates.collected_values import CollectedValues, bag, entry
 from airflow_dataflow_provider.spark.aggregates.extremes import Extreme, Outermost
-from airflow_dataflow_provider.spark.aggregates.gathered import Gathered, bag, entry
 from airflow_dataflow_provider.spark.aggregates.sketches import DistinctSketch, QuantileSketch
 from airflow_dataflow_provider.spark.aggregates.spread import Moments
 
@@ -38,7 +38,7 @@ _AT, _RANK, _VALUE = "at", "rank", "value"
 _TIME = pl.Int64()
 
 
-def aggregate(  # noqa: C901 - one case a combiner
+def compile_aggregate(  # noqa: C901 - one case a combiner
     name: str, combiner: Combiner, schema: Mapping[str, pl.DataType], *, retracting: bool = False
 ) -> Aggregate:
     """The column-wise form of a combiner.
@@ -53,28 +53,28 @@ def aggregate(  # noqa: C901 - one case a combiner
         SubmissionError: ``SUBMIT_COLUMN_TYPE`` where a column's type has no such aggregate; ``ENGINE_COMBINER`` for a
             combiner of the user's that does not say the type of its result.
     """
-    choose = _Choice(name, combiner, schema, retracting)
+    compiler = _Compiler(name, combiner, schema, retracting)
     match combiner:
         case Count(column=column):
             return sums.count(name, column, retracting=retracting)
         case Sum(column=column):
-            return choose.total(column)
+            return compiler.total(column)
         case Mean(column=column):
-            return choose.mean(column)
+            return compiler.mean(column)
         case Variance(column=column):
-            return choose.variance(combiner)
+            return compiler.variance(combiner)
         case Min(column=column) | Max(column=column):
-            return choose.extreme(column, greatest=isinstance(combiner, Max))
+            return compiler.extreme(column, greatest=isinstance(combiner, Max))
         case First(column=column) | Last(column=column):
-            return choose.outermost(column, latest=isinstance(combiner, Last))
+            return compiler.outermost(column, latest=isinstance(combiner, Last))
         case Collect(column=column):
-            return choose.collect(column)
+            return compiler.collect(column)
         case CountDistinct():
-            return choose.distinct(combiner)
+            return compiler.distinct(combiner)
         case Quantiles():
-            return choose.quantiles(combiner)
+            return compiler.quantiles(combiner)
         case TopK():
-            return choose.top(combiner)
+            return compiler.top(combiner)
         case VectorisedCombiner():
             return user_defined.vectorised(name, combiner, schema, retracting=retracting)
         case _:
@@ -82,7 +82,7 @@ def aggregate(  # noqa: C901 - one case a combiner
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
+class _Compiler:
     name: str
     combiner: Combiner
     schema: Mapping[str, pl.DataType]
@@ -108,40 +108,42 @@ class _Choice:
         if not self.retracting:
             return Moments(self.name, combiner.column, combiner.sample, root)
         return self._bag(
-            {_VALUE: combiner.column}, gathered.spread(_VALUE, sample=combiner.sample, root=root), pl.Float64(),
+            {_VALUE: combiner.column}, collected_values.spread(_VALUE, sample=combiner.sample, root=root), pl.Float64(),
             types={_VALUE: pl.Float64()},
         )  # fmt: skip
 
     def extreme(self, column: str, *, greatest: bool) -> Aggregate:
         dtype = self._ordered(column)
         if self.retracting:
-            return self._bag({_VALUE: column}, gathered.one(_VALUE, last=greatest), dtype)
+            return self._bag({_VALUE: column}, collected_values.one(_VALUE, last=greatest), dtype)
         return Extreme(self.name, column, dtype, greatest)
 
     def outermost(self, column: Columns, *, latest: bool) -> Aggregate:
         dtype = self._ordered_columns(column)
         if self.retracting:
-            return self._bag({_AT: EVENT, _VALUE: column}, gathered.one(_VALUE, last=latest), dtype)
+            return self._bag({_AT: EVENT, _VALUE: column}, collected_values.one(_VALUE, last=latest), dtype)
         if isinstance(column, str):
             return Outermost(self.name, column, dtype, latest)
-        normalise, read = gathered.first_of(1, greatest=latest), gathered.one(_VALUE)
-        return self._gathered("row", {_AT: EVENT, _VALUE: column}, normalise, read, dtype)
+        normalise, read = collected_values.first_of(1, greatest=latest), collected_values.one(_VALUE)
+        return self._collected("row", {_AT: EVENT, _VALUE: column}, normalise, read, dtype)
 
     def collect(self, column: Columns) -> Aggregate:
         dtype = self._ordered_columns(column)
-        read, output = gathered.listed(_VALUE, dtype), pl.List(dtype)
+        read, output = collected_values.listed(_VALUE, dtype), pl.List(dtype)
         if self.retracting:
-            return self._bag({_AT: EVENT, _VALUE: column}, lambda ragged: read(gathered.repeated(ragged)), output)
-        return self._gathered("values", {_AT: EVENT, _VALUE: column}, gathered.in_order, read, output)
+            return self._bag(
+                {_AT: EVENT, _VALUE: column}, lambda ragged: read(collected_values.repeated(ragged)), output
+            )
+        return self._collected("values", {_AT: EVENT, _VALUE: column}, collected_values.in_order, read, output)
 
     def distinct(self, combiner: CountDistinct) -> Aggregate:
         column = combiner.column
         dtype = self._ordered(column)
         if self.retracting:
-            return self._bag({_VALUE: column}, gathered.size, pl.Int64())
+            return self._bag({_VALUE: column}, collected_values.size, pl.Int64())
         if not combiner.exact:
             return DistinctSketch(self.name, column, dtype, combiner.lg_k)
-        return self._gathered("values", {_VALUE: column}, gathered.once, gathered.size, pl.Int64())
+        return self._collected("values", {_VALUE: column}, collected_values.once, collected_values.size, pl.Int64())
 
     def quantiles(self, combiner: Quantiles) -> Aggregate:
         self._accumulating(combiner.column)
@@ -149,7 +151,7 @@ class _Choice:
             return QuantileSketch(self.name, combiner.column, combiner.ranks, combiner.k)
         number = pl.col(combiner.column).cast(pl.Float64).fill_nan(None)
         return bag(
-            self.name, {_VALUE: number}, {_VALUE: pl.Float64()}, gathered.quantiles(combiner.ranks, _VALUE),
+            self.name, {_VALUE: number}, {_VALUE: pl.Float64()}, collected_values.quantiles(combiner.ranks, _VALUE),
             pl.List(pl.Float64()), retracting=self.retracting,
         )  # fmt: skip
 
@@ -159,11 +161,11 @@ class _Choice:
         if combiner.by is not None:
             self._ordered(combiner.by)
             columns = {_RANK: combiner.by, **columns}
-        read, output = gathered.listed(_VALUE, dtype), pl.List(dtype)
-        normalise = gathered.first_of(combiner.k, greatest=True)
+        read, output = collected_values.listed(_VALUE, dtype), pl.List(dtype)
+        normalise = collected_values.first_of(combiner.k, greatest=True)
         if not self.retracting:
-            return self._gathered("values", columns, normalise, read, output)
-        return self._bag(columns, lambda ragged: read(gathered.best(ragged, combiner.k)), output)
+            return self._collected("values", columns, normalise, read, output)
+        return self._bag(columns, lambda ragged: read(collected_values.best(ragged, combiner.k)), output)
 
     # The parts that these are made of
 
@@ -187,22 +189,22 @@ class _Choice:
     def _bag(
         self,
         columns: Mapping[str, Columns],
-        read: gathered.Read,
+        read: collected_values.Read,
         output: pl.DataType,
         types: Mapping[str, pl.DataType] | None = None,
     ) -> Aggregate:
         return bag(self.name, self._values(columns), self._types(columns) if types is None else types, read, output)
 
-    def _gathered(
+    def _collected(
         self,
         suffix: str,
         columns: Mapping[str, Columns],
-        normalise: gathered.Normalise,
-        read: gathered.Read,
+        normalise: collected_values.Normalise,
+        read: collected_values.Read,
         output: pl.DataType,
     ) -> Aggregate:
         types = self._types(columns)
-        return Gathered(self.name, suffix, entry(self._values(columns), types), types, normalise, read, output)
+        return CollectedValues(self.name, suffix, entry(self._values(columns), types), types, normalise, read, output)
 
     # What columns can be
 
@@ -215,13 +217,13 @@ class _Choice:
             return pl.Float64()
         if isinstance(dtype, pl.Decimal):
             return pl.Decimal(38, dtype.scale)
-        raise self._refusal("cannot calculate with", column, "choose a numeric column, or cast it in the source")
+        raise self._refusal("cannot calculate with", column, "compiler a numeric column, or cast it in the source")
 
     def _ordered(self, column: str) -> pl.DataType:
         """The type of a column whose values can be sorted."""
         dtype = self.schema[column]
         if dtype.is_nested() or dtype in (pl.Object, pl.Null, pl.Unknown):
-            raise self._refusal("cannot compare the values of", column, "choose a column of plain values")
+            raise self._refusal("cannot compare the values of", column, "compiler a column of plain values")
         return dtype
 
     def _ordered_columns(self, column: Columns) -> pl.DataType:

@@ -25,7 +25,7 @@ Read = Callable[[Ragged], pl.Series]
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered(Aggregate):
+class CollectedValues(Aggregate):
     """Entries of a few columns, in a normal form.
 
     Attributes:
@@ -149,7 +149,7 @@ def bag(
     """Values with their counts, sorted by value: what can be undone whatever is read of it."""
     sign = pl.col(SIGN).cast(pl.Int64) if retracting else pl.lit(1, dtype=pl.Int64)
     all_types = {**types, COUNT: pl.Int64()}
-    return Gathered(
+    return CollectedValues(
         name,
         "bag",
         entry({**columns, COUNT: sign}, all_types, skip_nulls=skip_nulls),

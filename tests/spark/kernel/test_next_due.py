@@ -14,7 +14,7 @@ from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
 from airflow_dataflow_provider.reference.interpreter import Epoch
-from airflow_dataflow_provider.spark.kernel.triggers.wake import Wake
+from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
 from tests.spark.in_process import InProcess
 
 
@@ -33,5 +33,5 @@ def test_a_percentile_with_many_digits_is_due_when_its_watermark_says_so(percent
 
 @given(st.dictionaries(st.floats(0, 100, exclude_min=True), st.integers(0, 2**50)))
 def test_what_is_read_back_from_the_epoch_log_is_what_was_written(unreached: dict[float, int]) -> None:
-    wake = Wake(unreached, first_end=7)
-    assert Wake.from_json(json.loads(json.dumps(wake.to_json()))) == wake
+    next_due = NextDue(unreached, first_end=7)
+    assert NextDue.from_json(json.loads(json.dumps(next_due.to_json()))) == next_due

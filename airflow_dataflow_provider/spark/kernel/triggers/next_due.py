@@ -17,7 +17,7 @@ _NO_WINDOW = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Wake:
+class NextDue:
     """When a partition next has something to do.
 
     Attributes:
@@ -47,7 +47,7 @@ class Wake:
         *,
         always: bool,
         by_element: bool,
-    ) -> Wake:
+    ) -> NextDue:
         """Read it off the open windows, after an epoch."""
         if not len(now):
             return cls({})
@@ -59,7 +59,7 @@ class Wake:
         return cls(
             unreached,
             int(now.end.min()),
-            int(node.next_time(states, now).min()),
+            int(node.next_timer(states, now).min()),
             signals if signals and now.fresh.any() else frozenset(),
             always,
             by_element and bool(now.fresh.any()),
@@ -88,7 +88,7 @@ class Wake:
         }
 
     @classmethod
-    def from_json(cls, document: dict[str, Any]) -> Wake:
+    def from_json(cls, document: dict[str, Any]) -> NextDue:
         """Read back :meth:`to_json`."""
         return cls(
             {float(percentile): from_iso(end) for percentile, end in document["unreached"].items()},
