@@ -94,10 +94,14 @@ def test_a_period_is_over_when_a_tick_lies_between_the_first_new_arrival_and_the
     assert AtPeriod("10us").should_fire(None, at(now=now, first=first)) is due
 
 
-@given(st.integers(1, 100), st.integers(-1000, 1000), st.integers(0, 1000))
-def test_ticks_are_the_multiples_of_the_period_since_the_epoch(period: int, first: int, wait: int) -> None:
-    ticks = [tick for tick in range(first + 1, first + wait + 1) if tick % period == 0]
-    assert AtPeriod(f"{period}us").should_fire(None, at(now=first + wait, first=first)) is bool(ticks)
+@given(st.integers(1, 100), st.integers(-1000, 1000), st.integers(0, 1000), st.integers(-300, 300))
+def test_ticks_are_the_multiples_of_the_period_since_the_epoch_and_an_offset_moves_them(
+    period: int, first: int, wait: int, offset: int
+) -> None:
+    ticks = [tick for tick in range(first + 1, first + wait + 1) if (tick - offset) % period == 0]
+    trigger = AtPeriod(f"{period}us", offset=f"{offset}us")
+    assert trigger.should_fire(None, at(now=first + wait, first=first)) is bool(ticks)
+    assert trigger == AtPeriod(f"{period}us", offset=f"{offset + 7 * period}us")
 
 
 @pytest.mark.parametrize(("first", "now", "due"), [(5, 14, False), (5, 15, True), (5, 99, True), (None, 99, False)])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import airflow_dataflow_provider
 from airflow_dataflow_provider import (
+    AtPeriod,
     BoundedDelay,
     DelayWatermark,
     Files,
@@ -71,6 +72,8 @@ def test_windows_of_any_size_and_offset_print_as_the_code_that_makes_them(size: 
         PaneLog("elsewhere"),
         DelayWatermark(),
         DelayWatermark(plausible="1d", horizons=("1h", "90m"), idle_after="5m"),
+        AtPeriod("1h", offset="15m"),
+        AtPeriod("1h", offset="-15m"),
         BoundedDelay("10m"),
         BoundedDelay("0s", idle_after="5m"),
         Files("a.csv", event_time="t"),

@@ -95,7 +95,8 @@ def _(trigger: AtWatermark) -> Clause:
 
 @clause.register
 def _(trigger: AtPeriod) -> Clause:
-    ticks = f"multiple of {duration_text(trigger.period)} of processing time that finds something new"
+    later = f", {duration_text(trigger.offset)} later," if trigger.offset else ""
+    ticks = f"multiple of {duration_text(trigger.period)} of processing time{later} that finds something new"
     return Clause(f"on the first {ticks}", f"on every {ticks}")
 
 

@@ -75,24 +75,34 @@ def _positive(value: Duration, what: str) -> Micros:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AtPeriod(ClockTrigger):
-    """On the ticks of processing time, every multiple of ``period`` since the epoch, if something new has come.
+    """On the ticks of processing time, every ``period`` since 1970-01-01T00:00Z, if something new has come.
 
     It is due once a tick lies between the arrival of the pane's first element and the clock (arrival < tick <= clock).
+
+    Args:
+        period: from tick to tick, e.g. ``"1h"``; positive.
+        offset: moves every tick, taken modulo the period: ``AtPeriod("1h", offset="15m")`` ticks at a quarter past.
     """
 
     period: Micros
+    offset: Micros = 0
     looks_at_processing_time = True
 
-    def __init__(self, period: Duration) -> None:
+    def __init__(self, period: Duration, *, offset: Duration = 0) -> None:
         object.__setattr__(self, "period", _positive(period, "AtPeriod period"))
+        object.__setattr__(self, "offset", duration(offset, what="AtPeriod offset") % self.period)
 
     def is_due(self, now: Situation) -> bool:
         """A tick has passed since the first new element arrived."""
         first = now.first_arrival
-        return first is not None and now.clock.timers // self.period > first // self.period
+        return first is not None and self._ticks(now.clock.timers) > self._ticks(first)
+
+    def _ticks(self, time: Micros) -> int:
+        return (time - self.offset) // self.period
 
     def __repr__(self) -> str:
-        return f"AtPeriod({duration_text(self.period)!r})"
+        offset = f", offset={duration_text(self.offset)!r}" if self.offset else ""
+        return f"AtPeriod({duration_text(self.period)!r}{offset})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

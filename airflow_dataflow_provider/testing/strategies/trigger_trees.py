@@ -86,7 +86,7 @@ def _clocks() -> tuple[SearchStrategy[Trigger], ...]:
     lengths = st.sampled_from(("10s", "1m", "7s", "1h"))
     return (
         watermark_triggers(),
-        lengths.map(AtPeriod),
+        st.builds(lambda period, offset: AtPeriod(period, offset=offset), lengths, st.sampled_from((0, "3s", "-90s"))),
         lengths.map(AfterDelay),
         st.just(AtEpoch()),
         st.sampled_from((AtSignal("publish"), AtSignal("dag_done"))),

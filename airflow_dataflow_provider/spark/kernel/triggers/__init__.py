@@ -69,8 +69,8 @@ def _leaf(trigger: Trigger, percentiles: Percentiles, path: str) -> Node:
     match trigger:
         case AtWatermark(percentile=percentile):
             return AtWatermarkNode(percentile, percentiles.bit(percentile))
-        case AtPeriod(period=period):
-            return AtPeriodNode(period)
+        case AtPeriod(period=period, offset=offset):
+            return AtPeriodNode(period, offset)
         case AfterDelay(delay=delay):
             return AfterDelayNode(delay)
         case AtEpoch():

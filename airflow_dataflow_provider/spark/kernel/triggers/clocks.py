@@ -66,10 +66,11 @@ class AtPeriodNode(TimerNode):
     """``AtPeriod``: the first tick after the arrival."""
 
     period: Micros
+    offset: Micros
 
     def moment(self, first_arrival: Times) -> Times:
-        """The first multiple of the period after the arrival."""
-        tick: Times = (first_arrival // self.period + 1) * self.period
+        """The first tick after the arrival."""
+        tick: Times = ((first_arrival - self.offset) // self.period + 1) * self.period + self.offset
         return tick
 
 
