@@ -44,6 +44,7 @@ from airflow_dataflow_provider.model.sinks import PaneLog, Sink
 from airflow_dataflow_provider.model.sources import INGRESS_TIME, Files, Source
 from airflow_dataflow_provider.model.triggers import (
     AfterDelay,
+    AfterWatermark,
     AllOf,
     AnyOf,
     AtBytes,
@@ -94,6 +95,7 @@ __all__ = [
     "INGRESS_TIME",
     "LATEST",
     "AfterDelay",
+    "AfterWatermark",
     "AllOf",
     "AnyOf",
     "AtBytes",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from airflow_dataflow_provider import (
     AfterDelay,
+    AfterWatermark,
     AllOf,
     AnyOf,
     AtCount,
@@ -285,3 +286,23 @@ def test_a_tree_may_never_fire_exactly_where_its_parts_leave_it_no_choice(left: 
 )
 def test_a_composite_says_whether_elements_could_come_after_its_last_firing(tree: Trigger, loses: bool) -> None:
     assert (tree.may_lose_data() is not None) is loses
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        (AfterWatermark(), Repeat(AtWatermark())),
+        (AfterWatermark(early=AtCount(2)), SequenceOf(RepeatUntil(AtCount(2), AtWatermark()), Repeat(AtWatermark()))),
+        (AfterWatermark(late=AtCount(2)), SequenceOf(AtWatermark(), Repeat(AtCount(2)))),
+        (
+            AfterWatermark(early=AtPeriod("1m"), late=AtCount(2)),
+            SequenceOf(RepeatUntil(AtPeriod("1m"), AtWatermark()), Repeat(AtCount(2))),
+        ),
+    ],
+)
+def test_the_short_form_of_the_commonest_trigger_is_what_it_stands_for_and_loses_nothing(
+    short: Trigger, long: Trigger
+) -> None:
+    assert short == long
+    assert repr(short) == repr(long)
+    assert short.may_lose_data() is None

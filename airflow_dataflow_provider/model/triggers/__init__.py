@@ -1,5 +1,6 @@
 """When in processing time: triggers (Dataflow Model, section 2.3)."""
 
+from airflow_dataflow_provider.model.triggers.after_watermark import AfterWatermark
 from airflow_dataflow_provider.model.triggers.clocks import AfterDelay, AtEpoch, AtPeriod, AtSignal, AtWatermark
 from airflow_dataflow_provider.model.triggers.composites import AllOf, AnyOf, Repeat, RepeatUntil, SequenceOf
 from airflow_dataflow_provider.model.triggers.elements import AtBytes, AtCount, AtPunctuation
@@ -8,6 +9,7 @@ from airflow_dataflow_provider.model.triggers.trigger import Situation, Trigger,
 
 __all__ = [
     "AfterDelay",
+    "AfterWatermark",
     "AllOf",
     "AnyOf",
     "AtBytes",

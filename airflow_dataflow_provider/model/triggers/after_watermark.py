@@ -1,0 +1,29 @@
+"""The commonest trigger: early, on time, late."""
+
+from __future__ import annotations
+
+from airflow_dataflow_provider.model.triggers.clocks import AtWatermark
+from airflow_dataflow_provider.model.triggers.composites import Repeat, RepeatUntil, SequenceOf
+from airflow_dataflow_provider.model.triggers.trigger import Trigger
+
+
+def AfterWatermark(*, early: Trigger | None = None, late: Trigger | None = None) -> Trigger:  # noqa: N802 - as in Beam
+    """Early panes until the watermark reaches the end of the window, one then, and late panes after it.
+
+    It is a short form, and prints as what it stands for::
+
+        AfterWatermark(early=AtPeriod("1m"), late=AtCount(10))
+        SequenceOf(RepeatUntil(AtPeriod("1m"), AtWatermark()), Repeat(AtCount(10)))
+
+    Args:
+        early: fires again and again until the watermark is there. None: no early panes.
+        late: fires again and again after it. None: each epoch that brings late elements publishes them. Beam drops them
+            there; nothing is lost here.
+
+    Raises:
+        DefinitionError: ``DEFINITION_TRIGGER`` for what is no trigger.
+    """
+    if late is None and early is None:
+        return Repeat(AtWatermark())
+    on_time = AtWatermark() if early is None else RepeatUntil(early, AtWatermark())
+    return SequenceOf(on_time, Repeat(AtWatermark() if late is None else late))
