@@ -15,7 +15,7 @@ from airflow_dataflow_provider.model.combiners import Count, Max, Sum
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
-from airflow_dataflow_provider.spark.kernel import dense
+from airflow_dataflow_provider.spark.kernel import direct_addressing
 from airflow_dataflow_provider.spark.reduce_side import state
 from airflow_dataflow_provider.testing.panes import assert_panes
 from airflow_dataflow_provider.testing.strategies import (
@@ -83,7 +83,7 @@ class Way:
         combining: combine before the shuffle.
         partitions: of the state.
         tasks: map tasks an epoch.
-        room: places that a table of keys and windows may have, beside eight a row; without any, rows are sorted.
+        room: slots that a table of keys and windows may have, beside eight a row; without any, rows are sorted.
     """
 
     processes: int = 1
@@ -125,7 +125,7 @@ def compare(pipeline: Pipeline, epochs: Iterable[Epoch], way: Way) -> None:
         panes = reference.epoch(epoch)
         if panes and not would_run:
             raise AssertionError(f"the engine would leave out epoch {number}, which publishes {panes}")
-        with patch.object(state, "_LIVE", mine), patch.object(dense, "_ROOM", way.room):
+        with patch.object(state, "_LIVE", mine), patch.object(direct_addressing, "_FREE_SLOTS", way.room):
             assert_panes(engine.epoch(epoch), panes)
     came, wanted = ((counts.read, counts.late, counts.expired) for counts in (engine.report, reference.counts))
     if came != wanted:

@@ -1,9 +1,9 @@
 """One epoch of one grouping in one state partition, for all its keys and windows at once.
 
-A few steps, each a handful of column operations: bring what has arrived into the open windows (:mod:`folding`, or
-:mod:`merging` where windows merge, or :mod:`by_element` where the trigger looks at each element), then, at the epoch's
-boundary, publish what is due and drop what has expired (:mod:`publishing`). The reference interpreter does the same one
-window at a time; the two are compared pane for pane.
+Two steps, each a handful of column operations: bring what has arrived into the open windows (the kernel's
+:class:`~airflow_dataflow_provider.spark.kernel.windower.Windower`), then, at the epoch's boundary, publish what is due
+and drop what has expired (:mod:`publishing`). The reference interpreter does the same one window at a time; the two are
+compared pane for pane.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy as np
 import polars as pl
 
 from airflow_dataflow_provider.model.windows import expired_until
-from airflow_dataflow_provider.spark.kernel import by_element, by_run, folding, merging, publishing
+from airflow_dataflow_provider.spark.kernel import publishing
 from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Outcome, Progress
+from airflow_dataflow_provider.spark.kernel.touched import tombstones
 from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
 
 if TYPE_CHECKING:
@@ -49,23 +50,14 @@ def advance(
         now.new_ids(0)
     came = arrived is not None and arrived.elements is not None and len(arrived.elements) > 0
     # After another grouping that is another clock: each window is asked, whether its partition has elements or not.
-    if kernel.by_element and (came or arriving is not None):
+    if kernel.grouping.trigger.looks_at_elements and (came or arriving is not None):
         publishing.at_boundary(kernel, now)
     if arrived is not None:
-        if kernel.by_run:
-            by_run.take(kernel, now, arrived.elements)
-        elif kernel.one_by_one:
-            merging.one_by_one(kernel, now, arrived)
-        elif kernel.by_element:
-            by_element.take(kernel, now, arrived.elements)
-        elif kernel.merges:
-            merging.take(kernel, now, arrived)
-        else:
-            folding.take(kernel, now, arrived)
+        kernel.windower.add(now, arrived)
     now.clock, now.horizon = clock, horizon
     publishing.at_boundary(kernel, now)
     changed = now.state.filter(now.changed)
-    removed = merging.tombstones(now, expired_until(horizon, kernel.grouping.allowed_lateness))
+    removed = tombstones(now, expired_until(horizon, kernel.grouping.allowed_lateness))
     if removed is not None:
         changed = pl.concat([changed, removed])
     panes = pl.concat(now.panes) if now.panes else kernel.no_panes
@@ -80,5 +72,5 @@ def _next_due(kernel: Kernel, now: Progress) -> NextDue:
         kernel.states(now.state),
         kernel.windows(now.state, now.clock),
         always=kernel.has_own_trigger,
-        by_element=kernel.by_element,
+        by_element=kernel.grouping.trigger.looks_at_elements,
     )

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from typing_extensions import override
 
 from airflow_dataflow_provider.model.triggers import AtCount, Repeat
-from airflow_dataflow_provider.spark.kernel import folding, publishing
+from airflow_dataflow_provider.spark.kernel import direct_addressing, publishing
 from airflow_dataflow_provider.spark.kernel.codes import sorted_order
-from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, FINISHED, FRESH, INDEX, PASSED, RIGHT
+from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, FINISHED, FRESH, INDEX, PASSED, RIGHT, START
 from airflow_dataflow_provider.spark.kernel.last_published import LastPublishedPane
 from airflow_dataflow_provider.spark.kernel.triggers.node import (
     NOT_FRESH,
@@ -27,24 +28,62 @@ from airflow_dataflow_provider.spark.kernel.triggers.node import (
     Times,
     Windows,
 )
+from airflow_dataflow_provider.spark.kernel.windower import Windower
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from airflow_dataflow_provider.model.clock import Clock
-    from airflow_dataflow_provider.spark.kernel.epoch import Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Progress
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel
+    from airflow_dataflow_provider.spark.kernel.late_check import LateCheck
 
 _SEGMENT = "_segment"
 
 
-def take(kernel: Kernel, now: Progress, elements: pl.DataFrame | None) -> None:
-    """Bring an epoch's elements, in arrival order, into windows that do not merge."""
-    if elements is None or not len(elements):
-        return
-    rows = folding.place(kernel, now, elements)
-    take_into(kernel, now, elements, rows)
+class ByElement(Windower):
+    """Windows that do not merge, under a trigger that looks at elements."""
+
+    sends_elements = True
+
+    @override
+    def to_send(self, rows: pl.DataFrame, check: LateCheck, *, combining: bool) -> Iterator[pl.DataFrame]:
+        yield self.elements(check.in_time(self.assign(rows)))
+
+    @override
+    def add(self, now: Progress, arrived: Arrived) -> None:
+        if arrived.elements is not None and len(arrived.elements):
+            add_elements(self.kernel, now, arrived.elements, self._open_for(now, arrived.elements))
+
+    def _open_for(self, now: Progress, elements: pl.DataFrame) -> Indices:
+        """For each element the position of its window in the state, which is opened if it is new: empty, not fresh."""
+        kernel, columns = self.kernel, [*self.kernel.key_types, START, END]
+        found = direct_addressing.find_windows(kernel, now.state, elements)
+        at, first = self._find_by_hash(now.state, elements) if found is None else found
+        if len(first):
+            opened = kernel.opened(elements[first].select(columns).with_columns(kernel.nothing()), fresh=False)
+            now.state = pl.concat([now.state, opened], rechunk=True)
+            now.changed = np.concatenate([now.changed, np.ones(len(opened), dtype=np.bool_)])
+        return at
+
+    def _find_by_hash(self, state: pl.DataFrame, elements: pl.DataFrame) -> tuple[Indices, Indices]:
+        """For each element the position of its window, new ones behind the known; an element of each new window."""
+        by = self.kernel.by
+        where = state.lazy().select(*by, pl.int_range(pl.len(), dtype=pl.Int64).alias("_row"))
+        numbered = elements.lazy().select(by).with_row_index("_at")
+        found = numbered.join(where, on=by, how="left", nulls_equal=True, maintain_order="left").collect()
+        rows = found["_row"].fill_null(0).to_numpy().copy()
+        missing = found.filter(pl.col("_row").is_null())
+        if not len(missing):
+            return rows, np.zeros(0, dtype=np.int64)
+        first = missing.unique(subset=by, keep="first", maintain_order=True)
+        numbers = first.lazy().select(by).with_row_index("_new")
+        new = missing.lazy().join(numbers, on=by, how="left", nulls_equal=True, maintain_order="left").collect()
+        rows[missing["_at"].to_numpy()] = new["_new"].to_numpy().astype(np.int64) + len(state)
+        return rows, first["_at"].to_numpy().astype(np.int64)
 
 
-def take_into(
+def add_elements(
     kernel: Kernel, now: Progress, came: pl.DataFrame, rows: Indices, beside: Indices | None = None
 ) -> Indices:  # fmt: skip
     """Bring elements into open windows: element ``i`` into the one at ``rows[i]`` of the state.

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from typing_extensions import override
 
 from airflow_dataflow_provider.model.windows import expired_until
-from airflow_dataflow_provider.spark.kernel import by_element, merging, ranges
+from airflow_dataflow_provider.spark.kernel import by_element, ranges
 from airflow_dataflow_provider.spark.kernel.codes import sorted_order
 from airflow_dataflow_provider.spark.kernel.columns import (
     END,
@@ -30,9 +31,11 @@ from airflow_dataflow_provider.spark.kernel.columns import (
     PASSED,
     START,
 )
+from airflow_dataflow_provider.spark.kernel.merging import OneByOneMerging
 from airflow_dataflow_provider.spark.kernel.session_groups import GROUP, Groups
 from airflow_dataflow_provider.spark.kernel.session_last_published import SessionLastPublished
 from airflow_dataflow_provider.spark.kernel.session_runs import Runs, last_of, runs_of
+from airflow_dataflow_provider.spark.kernel.touched import Touched
 from airflow_dataflow_provider.spark.kernel.triggers.node import (
     NOT_FRESH,
     Bits,
@@ -46,36 +49,39 @@ from airflow_dataflow_provider.spark.kernel.triggers.node import (
 )
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.spark.kernel.epoch import Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Progress
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 
 
-def take(kernel: Kernel, now: Progress, elements: pl.DataFrame | None) -> None:
-    """Bring an epoch's elements, in arrival order, into sessions."""
-    if elements is None or not len(elements):
-        return
-    touched = merging.Touched.of(kernel, now, [elements])
-    sub = touched.sub
-    border = expired_until(now.horizon, kernel.grouping.allowed_lateness)
-    runs = runs_of(
-        (touched.arrived, elements[START].to_numpy(), elements[END].to_numpy()),
-        (touched.codes, sub[START].to_numpy(), sub[END].to_numpy()),
-        border,
-    )
-    taken = runs.of >= 0
-    now.late += int((runs.end[taken] <= now.horizon).sum())
-    if not taken.all():
-        bounds = pl.Series(START, runs.start), pl.Series(END, runs.end)
-        lost = elements.with_columns(bounds).filter(~taken)
-        now.expired = lost if now.expired is None else pl.concat([now.expired, lost])
-    if not taken.any():
-        return
-    sessions = _Sessions.of(kernel, now, sub, elements, runs)
-    sessions.fire()
-    after = sessions.published()
-    other = ((runs.parent < 0) & ~sessions.has_elements)[: len(sub)]
-    changed = np.concatenate([now.changed[touched.mask][other], np.ones(len(after), dtype=np.bool_)])
-    merging.put_back(kernel, now, touched, pl.concat([sub.filter(other), after]), changed)
+class SessionsByRun(OneByOneMerging):
+    """Sessions under a trigger that looks at elements: all elements of an epoch at once."""
+
+    @override
+    def add(self, now: Progress, arrived: Arrived) -> None:
+        kernel, elements = self.kernel, arrived.elements
+        if elements is None or not len(elements):
+            return
+        touched = Touched.of(kernel, now, [elements])
+        sub = touched.sub
+        border = expired_until(now.horizon, kernel.grouping.allowed_lateness)
+        runs = runs_of(
+            (touched.arrived, elements[START].to_numpy(), elements[END].to_numpy()),
+            (touched.codes, sub[START].to_numpy(), sub[END].to_numpy()),
+            border,
+        )
+        taken = runs.of >= 0
+        now.late += int((runs.end[taken] <= now.horizon).sum())
+        if not taken.all():
+            bounds = pl.Series(START, runs.start), pl.Series(END, runs.end)
+            now.set_aside(elements.with_columns(bounds).filter(~taken))
+        if not taken.any():
+            return
+        sessions = _Sessions.of(kernel, now, sub, elements, runs)
+        sessions.fire()
+        after = sessions.published()
+        other = ((runs.parent < 0) & ~sessions.has_elements)[: len(sub)]
+        changed = np.concatenate([now.changed[touched.mask][other], np.ones(len(after), dtype=np.bool_)])
+        touched.put_back(kernel, now, pl.concat([sub.filter(other), after]), changed)
 
 
 @dataclass(slots=True)

@@ -22,6 +22,8 @@ ID = "_id"
 LAST_PUBLISHED = "_standing"
 TIMESTAMP = "_timestamp"
 """The event time of a pane as an element of the next grouping."""
+ORDER = ("_order_start", "_order_key", "_order_index")
+"""Where a result stands among those of one event time, in the order in which the next grouping takes them."""
 RIGHT = "_right"
 """The suffix of the second of two accumulators side by side."""
 
@@ -38,6 +40,7 @@ __all__ = [
     "INDEX",
     "LAST_PUBLISHED",
     "LATEST",
+    "ORDER",
     "PASSED",
     "RIGHT",
     "SIGN",

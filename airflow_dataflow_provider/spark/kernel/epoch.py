@@ -55,6 +55,10 @@ class Progress:
     late: int = 0
     next_id: int = -1
 
+    def set_aside(self, elements: pl.DataFrame) -> None:
+        """Keep elements whose window has expired for the late output."""
+        self.expired = elements if self.expired is None else pl.concat([self.expired, elements])
+
     def new_ids(self, count: int) -> Times:
         """Numbers that no open window has; one that a closed window had may come again, for the newest file wins."""
         if self.next_id < 0:

@@ -1,124 +1,127 @@
-"""Partial accumulators into open windows, where windows do not merge."""
+"""Windows that do not merge, under triggers of clocks: partial accumulators are folded into open windows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
+from typing_extensions import override
 
-from airflow_dataflow_provider.model.windows import SlidingWindows
-from airflow_dataflow_provider.spark.kernel import dense
+from airflow_dataflow_provider.spark.kernel import direct_addressing
 from airflow_dataflow_provider.spark.kernel.columns import END, FRESH, RIGHT, START
-from airflow_dataflow_provider.spark.kernel.windows import slide
+from airflow_dataflow_provider.spark.kernel.windower import Windower
+from airflow_dataflow_provider.spark.kernel.windows import slices, slide
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from airflow_dataflow_provider.model.windows import SlidingWindows
     from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Progress
-    from airflow_dataflow_provider.spark.kernel.kernel import Kernel
-    from airflow_dataflow_provider.spark.kernel.triggers.node import Indices
+    from airflow_dataflow_provider.spark.kernel.late_check import LateCheck
 
 
-def fold(kernel: Kernel, partials: list[pl.DataFrame], *, combined: bool) -> pl.DataFrame:
-    """Partial accumulators of several map tasks, one row a key and window.
+class Folding(Windower):
+    """A map task sends one row a key and window, which is folded into the open window of that key."""
 
-    Args:
-        kernel: whose they are.
-        partials: in a fixed order: it decides in which one floating-point sums are added.
-        combined: whether each of them has at most one row a key and window already.
-    """
-    alone = combined and len(partials) == 1
-    folded = partials[0] if alone else pl.concat(partials).group_by(kernel.by, maintain_order=False).agg(kernel.merge())
-    return folded if kernel.end is None else folded.with_columns(kernel.end.alias(END))
+    @override
+    def to_send(self, rows: pl.DataFrame, check: LateCheck, *, combining: bool) -> Iterator[pl.DataFrame]:
+        yield self.combine(check.in_time(self.assign(rows)), combining=combining)
 
+    def combine(self, rows: pl.DataFrame, *, combining: bool) -> pl.DataFrame:
+        """Elements to partial accumulators, one row a key and window; without ``combining`` one row an element.
 
-def newest(kernel: Kernel, windows: pl.DataFrame) -> pl.DataFrame:
-    """The last row of each open window."""
-    found = dense.newest(kernel, windows)
-    return windows.unique(subset=kernel.identity, keep="last", maintain_order=False) if found is None else found
+        Rows that can be added up by direct addressing are combined in any case.
+        """
+        kernel = self.kernel
+        if kernel.folds is not None or not combining:
+            lifted = rows.select(*kernel.by, *kernel.lift())
+            found = direct_addressing.combine(kernel, lifted, sparse=combining)
+            if found is not None:
+                return found
+            if not combining:
+                return lifted
+        return rows.group_by(kernel.by).agg(kernel.make())
 
+    @override
+    def add(self, now: Progress, arrived: Arrived) -> None:
+        if not arrived.partials:
+            return
+        kernel, (parts, combined) = self.kernel, self.by_window(arrived)
+        if direct_addressing.add(kernel, now, parts[0] if len(parts) == 1 else pl.concat(parts)):
+            return
+        if len(parts) == 1 and combined:
+            partials = parts[0]
+        else:
+            partials = pl.concat(parts).group_by(kernel.by, maintain_order=False).agg(kernel.merge())
+        if kernel.end is not None:
+            partials = partials.with_columns(kernel.end.alias(END))
+        if len(partials):
+            self._join(now, partials)
 
-def take(kernel: Kernel, now: Progress, arrived: Arrived) -> None:
-    """Bring an epoch's partial accumulators into the open windows."""
-    if not arrived.partials:
-        return
-    windowed = _windowed(kernel, arrived)
-    if dense.take(kernel, now, windowed[0] if len(windowed) == 1 else pl.concat(windowed)):
-        return
-    partials = fold(kernel, windowed, combined=arrived.combined)
-    if not len(partials):
-        return
-    state = now.state
-    if not len(state):
-        now.state = kernel.opened(partials)
-        now.changed = np.ones(len(now.state), dtype=np.bool_)
-        return
-    where = state.lazy().select(*kernel.by, pl.int_range(pl.len(), dtype=pl.UInt32).alias("_row"))
-    found = partials.lazy().join(where, on=kernel.by, how="left", nulls_equal=True).collect()
-    known = found.filter(pl.col("_row").is_not_null())
-    rows = known["_row"]
-    updated = (
-        state[rows]
-        .hstack([known[name].alias(name + RIGHT) for name in kernel.field_names])
-        .with_columns(kernel.pair(RIGHT))
-        .with_columns([] if kernel.book.timed else [pl.lit(value=True).alias(FRESH)])
-        .select(*kernel.state_schema)
-    )
-    opened = kernel.opened(found.filter(pl.col("_row").is_null()))
-    untouched = np.ones(len(state), dtype=np.bool_)
-    untouched[rows.to_numpy()] = False
-    rest = state.filter(untouched) if len(rows) else state
-    changed = np.ones(len(rest) + len(updated) + len(opened), dtype=np.bool_)
-    changed[: len(rest)] = now.changed[untouched] if len(rows) else now.changed
-    now.state, now.changed = pl.concat([rest, updated, opened], rechunk=True), changed
+    def by_window(self, arrived: Arrived) -> tuple[list[pl.DataFrame], bool]:
+        """The partial accumulators by window, and whether each frame has at most one row a key and window."""
+        return arrived.partials, arrived.combined
 
-
-def _windowed(kernel: Kernel, arrived: Arrived) -> list[pl.DataFrame]:
-    """The partial accumulators by window: those that came by slice are combined, then copied into their windows."""
-    window = kernel.grouping.window
-    if not isinstance(window, SlidingWindows):
-        return arrived.partials
-    slices = [frame for frame in arrived.partials if END not in frame.columns]
-    windows = [frame.drop(END) for frame in arrived.partials if END in frame.columns]
-    if slices:
-        whole = slices[0] if len(slices) == 1 else _combined(kernel, pl.concat(slices))
-        windows.append(slide(whole, window).drop(END))
-    return windows
-
-
-def _combined(kernel: Kernel, partials: pl.DataFrame) -> pl.DataFrame:
-    found = dense.fold(kernel, partials)
-    return partials.group_by(kernel.by).agg(kernel.merge()) if found is None else found
+    def _join(self, now: Progress, partials: pl.DataFrame) -> None:
+        """Fold partial accumulators, one row a key and window, into the open windows by hashing."""
+        kernel, state = self.kernel, now.state
+        if not len(state):
+            now.state = kernel.opened(partials)
+            now.changed = np.ones(len(now.state), dtype=np.bool_)
+            return
+        where = state.lazy().select(*kernel.by, pl.int_range(pl.len(), dtype=pl.UInt32).alias("_row"))
+        found = partials.lazy().join(where, on=kernel.by, how="left", nulls_equal=True).collect()
+        known = found.filter(pl.col("_row").is_not_null())
+        rows = known["_row"]
+        updated = (
+            state[rows]
+            .hstack([known[name].alias(name + RIGHT) for name in kernel.field_names])
+            .with_columns(kernel.pair(RIGHT))
+            .with_columns([] if kernel.book.timed else [pl.lit(value=True).alias(FRESH)])
+            .select(*kernel.state_schema)
+        )
+        opened = kernel.opened(found.filter(pl.col("_row").is_null()))
+        untouched = np.ones(len(state), dtype=np.bool_)
+        untouched[rows.to_numpy()] = False
+        rest = state.filter(untouched) if len(rows) else state
+        changed = np.ones(len(rest) + len(updated) + len(opened), dtype=np.bool_)
+        changed[: len(rest)] = now.changed[untouched] if len(rows) else now.changed
+        now.state, now.changed = pl.concat([rest, updated, opened], rechunk=True), changed
 
 
-def place(kernel: Kernel, now: Progress, elements: pl.DataFrame) -> Indices:
-    """Open the windows of some elements where they are not, empty and with nothing fresh.
+class SliceFolding(Folding):
+    """Sliding windows: a map task sends one row a key and slice, copied into its windows once combined."""
 
-    Returns:
-        For each element the position of its window in the state.
-    """
-    columns = [*kernel.key_types, START, END]
-    found = dense.place(kernel, now.state, elements)
-    if found is None:
-        found = _place_by_hash(kernel, now.state, elements)
-    at, first = found
-    if len(first):
-        opened = kernel.opened(elements[first].select(columns).with_columns(kernel.nothing()), fresh=False)
-        now.state = pl.concat([now.state, opened], rechunk=True)
-        now.changed = np.concatenate([now.changed, np.ones(len(opened), dtype=np.bool_)])
-    return at
+    @property
+    def _window(self) -> SlidingWindows:
+        return cast("SlidingWindows", self.kernel.grouping.window)
 
+    @override
+    def to_send(self, rows: pl.DataFrame, check: LateCheck, *, combining: bool) -> Iterator[pl.DataFrame]:
+        if START not in rows.columns and check.window_ends is None:
+            in_slices = slices(self._window, rows)
+            # A slice is in windows that end at different times. Where one of them may be over, each row is judged.
+            ends_later = in_slices[START].to_numpy() + self._window.slice > check.horizon
+            sliced = in_slices if ends_later.all() else in_slices.filter(ends_later)
+            check.windowed += len(sliced)
+            yield self.combine(sliced, combining=combining)
+            rows = rows.filter(~ends_later)
+            if not len(rows):
+                return
+        for combined in super().to_send(rows, check, combining=combining):
+            # The column tells windows from slices.
+            yield combined.with_columns(cast("pl.Expr", self.kernel.end).alias(END))
 
-def _place_by_hash(kernel: Kernel, state: pl.DataFrame, elements: pl.DataFrame) -> tuple[Indices, Indices]:
-    """For each element the position of its window, new ones behind the known; and an element of each new one."""
-    where = state.lazy().select(*kernel.by, pl.int_range(pl.len(), dtype=pl.Int64).alias("_row"))
-    placed = elements.lazy().select(kernel.by).with_row_index("_at")
-    found = placed.join(where, on=kernel.by, how="left", nulls_equal=True, maintain_order="left").collect()
-    rows = found["_row"].fill_null(0).to_numpy().copy()
-    missing = found.filter(pl.col("_row").is_null())
-    if not len(missing):
-        return rows, np.zeros(0, dtype=np.int64)
-    fresh = missing.unique(subset=kernel.by, keep="first", maintain_order=True)
-    numbered = fresh.lazy().select(kernel.by).with_row_index("_new")
-    new = missing.lazy().join(numbered, on=kernel.by, how="left", nulls_equal=True, maintain_order="left").collect()
-    rows[missing["_at"].to_numpy()] = new["_new"].to_numpy().astype(np.int64) + len(state)
-    return rows, fresh["_at"].to_numpy().astype(np.int64)
+    @override
+    def by_window(self, arrived: Arrived) -> tuple[list[pl.DataFrame], bool]:
+        sliced = [frame for frame in arrived.partials if END not in frame.columns]
+        parts = [frame.drop(END) for frame in arrived.partials if END in frame.columns]
+        if sliced:
+            whole = sliced[0] if len(sliced) == 1 else self._merged(pl.concat(sliced))
+            parts.append(slide(whole, self._window).drop(END))
+        return parts, False
+
+    def _merged(self, partials: pl.DataFrame) -> pl.DataFrame:
+        found = direct_addressing.combine(self.kernel, partials)
+        return partials.group_by(self.kernel.by).agg(self.kernel.merge()) if found is None else found

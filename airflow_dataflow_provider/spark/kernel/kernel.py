@@ -28,6 +28,8 @@ from airflow_dataflow_provider.model.windows import (
 )
 from airflow_dataflow_provider.spark.aggregates import Aggregates
 from airflow_dataflow_provider.spark.kernel.bookkeeping import Bookkeeping
+from airflow_dataflow_provider.spark.kernel.by_element import ByElement
+from airflow_dataflow_provider.spark.kernel.by_run import SessionsByRun
 from airflow_dataflow_provider.spark.kernel.columns import (
     ELEMENTS,
     END,
@@ -40,7 +42,9 @@ from airflow_dataflow_provider.spark.kernel.columns import (
     PASSED,
     START,
 )  # fmt: skip
+from airflow_dataflow_provider.spark.kernel.folding import Folding, SliceFolding
 from airflow_dataflow_provider.spark.kernel.last_published import LastPublishedPane, LastPublishedPanes
+from airflow_dataflow_provider.spark.kernel.merging import OneByOneMerging, SessionMerging
 from airflow_dataflow_provider.spark.kernel.panes import Panes
 from airflow_dataflow_provider.spark.kernel.triggers import compile_trigger
 from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Mask, Percentiles, States, Windows
@@ -48,6 +52,7 @@ from airflow_dataflow_provider.spark.kernel.triggers.own import OwnNode
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.grouping import Grouping
+    from airflow_dataflow_provider.spark.kernel.windower import Windower
 
 _NO_CLOCK = Clock(0, NOTHING_KNOWN)
 
@@ -83,7 +88,6 @@ class Kernel:
         self.trigger = compile_trigger(trigger, self.percentiles)
         self.key_types = {column: schema[column] for column in grouping.key}
         self.merges = window.merges
-        self.slides = isinstance(window, SlidingWindows)
         own = any(isinstance(node, OwnNode) for node in [*_trigger_nodes(self.trigger)])
         self.has_own_trigger = own
         self.book = Bookkeeping(grouping, own=own, takes_back=takes_back)
@@ -93,11 +97,6 @@ class Kernel:
         # A step may drop a pane that would have replaced the one before, which then has to be taken back.
         self.remembers = self.retracts or (is_last and has_steps_after and replaces(grouping))
         self.discards = grouping.refinement is DISCARDING
-        self.by_element = trigger.looks_at_elements
-        # A user's own way of merging may depend on the order; sessions do not.
-        self.one_by_one = self.merges and (self.by_element or not isinstance(window, SessionWindows))
-        self.by_run = self.one_by_one and isinstance(window, SessionWindows) and not takes_back
-        self.takes_elements = self.by_element or self.one_by_one
         # Of many windows the start says it all; what is grouped and joined by should be narrow.
         self.end = _end(window)
         self.by = [*grouping.key, START] if self.end is not None else [*grouping.key, START, END]
@@ -108,6 +107,7 @@ class Kernel:
             grouping, self.aggregates, self.percentiles,
             hidden=self.discards and is_last, timestamped=not is_last or grouping.output_time is not END_OF_WINDOW,
         )  # fmt: skip
+        self.windower = _windower(grouping, input_retracts=takes_back)(self)
 
     # What the frames look like
 
@@ -225,6 +225,19 @@ class Kernel:
         """No panes, in the pane log's columns."""
         nothing = self.empty_state()
         return self.panes.inserts(nothing, self.aggregates.extract(nothing), np.zeros(0, dtype=np.bool_), _NO_CLOCK)
+
+
+def _windower(grouping: Grouping, *, input_retracts: bool) -> type[Windower]:
+    """How elements get into the open windows."""
+    window, by_element = grouping.window, grouping.trigger.looks_at_elements
+    if not window.merges:
+        if by_element:
+            return ByElement
+        return SliceFolding if isinstance(window, SlidingWindows) else Folding
+    # The user's own way of merging may depend on the order of elements; that of sessions does not.
+    if not isinstance(window, SessionWindows) or (by_element and input_retracts):
+        return OneByOneMerging
+    return SessionsByRun if by_element else SessionMerging
 
 
 def _foldable(fields: Mapping[str, tuple[str | None, pl.DataType]]) -> dict[str, str] | None:

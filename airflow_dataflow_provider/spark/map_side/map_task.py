@@ -23,10 +23,11 @@ from airflow_dataflow_provider.progress.store.store import Json, Store
 from airflow_dataflow_provider.progress.upkeep.set_aside import EXPIRED_FOLDER, REJECTED_FOLDER
 from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, EVENT, SIGN, START
+from airflow_dataflow_provider.spark.kernel.late_check import LateCheck
 from airflow_dataflow_provider.spark.par_do.par_do import apply
 from airflow_dataflow_provider.spark.sources.file_systems import away, is_there
 from airflow_dataflow_provider.spark.sources.reading import Schema, read
-from airflow_dataflow_provider.spark.stages.placing import Judged, Placing
+from airflow_dataflow_provider.spark.stages.partitioner import Partitioner
 from airflow_dataflow_provider.spark.tasks.task_errors import raise_reported, to_every_partition
 from airflow_dataflow_provider.spark.tasks.worker import freeze_imports
 from airflow_dataflow_provider.spark.values.frames import to_blob, write_parquet
@@ -175,20 +176,17 @@ class MapSide:
 
     def place(self, rows: pl.DataFrame, report: Report) -> Iterator[tuple[int, pl.DataFrame]]:
         """What goes to each state partition of some elements as they come to the first grouping."""
-        judged = Judged()
-        only_stage = len(self.stages) == 1
-        placing = Placing(
-            self.stages.kernel(0), self.partitions, self.horizon, self.combining,
-            self.window_ends if only_stage else None,
-        )  # fmt: skip
+        kernel, only_stage = self.stages.kernel(0), len(self.stages) == 1
+        ends = self.window_ends if only_stage else None
+        check = LateCheck(self.horizon, kernel.grouping.allowed_lateness, ends)
         with sums_that_fit():
-            yield from placing.place(rows, judged)
+            yield from Partitioner(kernel, self.partitions, check, self.combining).split(rows)
         if self.window_ends is not None:
-            report.read += judged.placed
-        report.late += judged.late
-        if judged.expired is not None:
-            report.expired += len(judged.expired)
-            report.expired_files.append(set_expired_aside(self.state_url, self.epoch, judged.expired, self.horizon))
+            report.read += check.windowed
+        report.late += check.late
+        if check.expired is not None:
+            report.expired += len(check.expired)
+            report.expired_files.append(set_expired_aside(self.state_url, self.epoch, check.expired, self.horizon))
 
 
 def set_expired_aside(state_url: str, epoch: int, rows: pl.DataFrame, horizon: Micros) -> Json:

@@ -50,10 +50,10 @@ def is_plain(stages: Stages) -> bool:
     in_workers = (*stages.pipeline.result_steps, *(step for grouping in later for step in grouping.par_dos))
     if in_workers or any(isinstance(step, SparkColumns) for step in first.par_dos):
         return False
-    kernels = [stages.kernel(number) for number in range(len(stages))]
+    kernels = (stages.kernel(number) for number in range(len(stages)))
     return all(
-        kernel.folds is not None and not (kernel.takes_elements or kernel.has_own_trigger) for kernel in kernels
-    )  # fmt: skip
+        each.folds is not None and not each.windower.sends_elements and not each.has_own_trigger for each in kernels
+    )
 
 
 def has_few_keys(pipeline: Pipeline, splits: Sequence[Split]) -> bool:

@@ -22,14 +22,14 @@ from airflow_dataflow_provider.progress.panes.pane_commits import DATA
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
 from airflow_dataflow_provider.spark.kernel.advance import advance
-from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT
+from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT, ORDER
 from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Outcome
 from airflow_dataflow_provider.spark.kernel.holding import earliest_output_time, waiting_for
-from airflow_dataflow_provider.spark.kernel.kernel import Kernel
+from airflow_dataflow_provider.spark.kernel.late_check import LateCheck
 from airflow_dataflow_provider.spark.map_side.map_task import REPORT, set_expired_aside
 from airflow_dataflow_provider.spark.reduce_side import state
 from airflow_dataflow_provider.spark.reduce_side.state import Chain
-from airflow_dataflow_provider.spark.stages.placing import ORDER, Judged, Placing
+from airflow_dataflow_provider.spark.stages.partitioner import Partitioner
 from airflow_dataflow_provider.spark.tasks.task_errors import as_result, raise_arrived
 from airflow_dataflow_provider.spark.tasks.worker import freeze_imports
 from airflow_dataflow_provider.spark.values.frames import from_blob, to_blob, write_parquet
@@ -118,21 +118,22 @@ class ReduceSide:
         """The answer of a grouping before the last, and what its results are to the next one's partitions."""
         reports, frames = _unpacked(arrived)
         answer, outcome = self.run(partition, frames)
-        judged = Judged()
-        sent = [(to, (f"{partition:06d}", to_blob(frame))) for to, frame in self.results(outcome, judged)]
-        answer["late"] += judged.late
-        self._set_aside(judged.expired, self.following, answer)
+        kernel = self.stages.kernel(self.stage + 1)
+        check = LateCheck(self.following, kernel.grouping.allowed_lateness)
+        passed = self._passed_on(outcome, Partitioner(kernel, self.partitions, check))
+        sent = [(to, (f"{partition:06d}", to_blob(frame))) for to, frame in passed]
+        answer["late"] += check.late
+        self._set_aside(check.expired, self.following, answer)
         yield ANSWER, (reports, answer, None)
         yield from sent
 
-    def results(self, outcome: Outcome, judged: Judged) -> Iterator[tuple[int, pl.DataFrame]]:
-        """What a grouping has published, as it goes to the next one's partitions."""
+    def _passed_on(self, outcome: Outcome, partitioner: Partitioner) -> Iterator[tuple[int, pl.DataFrame]]:
+        """The panes of a grouping as elements of the next one, by its state partitions."""
         if not len(outcome.panes):
             return
         elements = self.stages.results_as_elements(self.stage, outcome.panes)
-        placing = Placing(self.stages.kernel(self.stage + 1), self.partitions, self.following)
         with sums_that_fit():
-            yield from placing.place(elements, judged)
+            yield from partitioner.split(elements)
 
     def run(self, partition: int, arrived: list[pl.DataFrame]) -> tuple[dict[str, Any], Outcome]:
         """Advance one partition: its answer as JSON, and what came of it."""
@@ -143,7 +144,7 @@ class ReduceSide:
         if before.files:
             frame = keyed.load(kernel, before, self.expired_until)
         with sums_that_fit():
-            came = self._sorted(kernel, arrived)
+            came = self._sorted(arrived)
             outcome = advance(kernel, frame, came, self.clock, self.horizon, arriving=self.arriving)
         chain, written = Chain(), 0
         if self.chains is not None:
@@ -168,7 +169,7 @@ class ReduceSide:
             answer["expired"] += len(expired)
             answer["expired_files"].append(set_expired_aside(self.state_url, self.epoch, expired, horizon))
 
-    def _sorted(self, kernel: Kernel, arrived: list[pl.DataFrame]) -> Arrived | None:
+    def _sorted(self, arrived: list[pl.DataFrame]) -> Arrived | None:
         """Partial accumulators on one side, elements in the order of arrival on the other."""
         if not arrived:
             return None
@@ -178,7 +179,7 @@ class ReduceSide:
         if elements:
             order = [EVENT, *ORDER] if self.stage and ORDER[0] in elements[0].columns else [ARRIVAL]
             found = pl.concat(elements).sort(order, maintain_order=True)
-        return Arrived(partials, found, self.combined and not kernel.merges and not kernel.slides)
+        return Arrived(partials, found, self.combined)
 
     def _published(
         self, partition: int, answer: dict[str, Any], outcome: Outcome

@@ -19,7 +19,6 @@ import polars as pl
 
 from airflow_dataflow_provider.model.windows import expired_until
 from airflow_dataflow_provider.progress.store.written_file import WrittenFile, damaged
-from airflow_dataflow_provider.spark.kernel import folding
 from airflow_dataflow_provider.spark.kernel.columns import END
 from airflow_dataflow_provider.spark.kernel.epoch import Outcome
 from airflow_dataflow_provider.spark.kernel.kernel import Kernel
@@ -104,7 +103,7 @@ class Partition:
             parts = [frame, *(self._read(file, frame) for file in missing)]
             frame = pl.concat(parts, rechunk=True)
             if len(missing) > 1 or len(parts[0]):
-                frame = folding.newest(kernel, frame)
+                frame = kernel.windower.newest(frame)
         # Also where no file is missing: windows may have expired, and published, in another process, without a new one.
         expired = frame[END] <= expired_until(horizon, kernel.grouping.allowed_lateness)
         if expired.any():

@@ -1,9 +1,8 @@
-"""Numbers added up by position, where every key and window has a small number of its own.
+"""Direct addressing: plain numbers are added up in a table with one slot a key and window.
 
-Most groupings add, count or compare plain numbers, over keys and windows that lie close together. There a table indexed
-by the number of key and window says where each row belongs, and one pass over the rows adds them up: a tenth of what
-hashing several columns to group and then to join takes. Where that does not fit, the answer is None, and
-:mod:`~airflow_dataflow_provider.spark.kernel.folding` hashes.
+Most groupings add, count or compare plain numbers, over keys and windows that lie close together. There the number of
+key and window is the row's slot, and one pass over the rows adds them up, in a tenth of the time that hashing several
+columns to group and to join takes. Each function returns None, or False, where that does not fit; callers hash then.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 
 _FOLDS: dict[str, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
-_ROOM = 2**20
-"""Places that a table may have, beside eight a row: it is cleared for each epoch."""
+_FREE_SLOTS = 2**20
+"""Slots that a table may have beside eight a row. It is cleared for each epoch."""
 
 
-def take(kernel: Kernel, now: Progress, came: pl.DataFrame) -> bool:
-    """Bring partial accumulators into the open windows; False where it cannot be done here, and nothing has been."""
+def add(kernel: Kernel, now: Progress, came: pl.DataFrame) -> bool:
+    """Fold partial accumulators into the open windows; False where that does not fit, and nothing is changed."""
     state = now.state
-    numbered = None if kernel.folds is None else _numbers(kernel, [state, came])
+    numbered = None if kernel.folds is None else _slot_numbers(kernel, [state, came])
     if numbered is None:
         return False
     count = len(state)
-    at, first = _places(*numbered, count)
+    at, first = _assign_slots(*numbered, count)
     sums = _folded(kernel, state, came, at, count + len(first))
     if sums is None:
         return False
@@ -52,46 +51,45 @@ def take(kernel: Kernel, now: Progress, came: pl.DataFrame) -> bool:
     return True
 
 
-def place(kernel: Kernel, state: pl.DataFrame, elements: pl.DataFrame) -> tuple[Codes, Codes] | None:
-    """For each element the position of its window, new ones behind the known; and an element of each new one.
-
-    Which of a window's elements that is, is not said.
-    """
-    numbered = _numbers(kernel, [state, elements])
-    return None if numbered is None else _places(*numbered, len(state))
+def find_windows(kernel: Kernel, state: pl.DataFrame, elements: pl.DataFrame) -> tuple[Codes, Codes] | None:
+    """For each element the position of its window, new ones behind the known; and any element of each new window."""
+    numbered = _slot_numbers(kernel, [state, elements])
+    return None if numbered is None else _assign_slots(*numbered, len(state))
 
 
-def fold(kernel: Kernel, came: pl.DataFrame, *, sparse: bool = True) -> pl.DataFrame | None:
+def combine(kernel: Kernel, came: pl.DataFrame, *, sparse: bool = True) -> pl.DataFrame | None:
     """Partial accumulators, one row a key and window, in the order of key and start.
 
     Args:
         kernel: whose accumulators.
         came: several rows a key and window.
-        sparse: also where a table has too many places, so that rows are sorted.
+        sparse: also where a table needs too many slots, so that rows are sorted.
     """
-    numbered = None if kernel.folds is None else _numbers(kernel, [came])
+    numbered = None if kernel.folds is None else _slot_numbers(kernel, [came])
     if numbered is None:
         return None
-    codes, places = numbered
+    codes, slots = numbered
     windows = came.select(kernel.by)
-    if not _fits(places, len(codes)):
+    if not _fits(slots, len(codes)):
         if not sparse:
             return None
-        order, first = _runs(codes, places)
-        found = reduced(kernel, came, order, first)
+        order, first = _runs(codes, slots)
+        found = combine_runs(kernel, came, order, first)
         return None if found is None else windows[order[first]].with_columns(
             pl.Series(name, values) for name, values in found.items()
         )  # fmt: skip
-    row = np.full(places, -1, dtype=_narrow(len(codes)))
+    row = np.full(slots, -1, dtype=_narrow(len(codes)))
     row[codes] = np.arange(len(codes), dtype=row.dtype)
     numbers = np.flatnonzero(row >= 0)
-    sums = _folded(kernel, came.clear(), came, codes, places)
+    sums = _folded(kernel, came.clear(), came, codes, slots)
     if sums is None:
         return None
     return windows[row[numbers]].with_columns(pl.Series(name, values[numbers]) for name, values in sums.items())
 
 
-def reduced(kernel: Kernel, lifted: pl.DataFrame, order: Codes, first: Codes) -> dict[str, np.ndarray[Any, Any]] | None:
+def combine_runs(
+    kernel: Kernel, lifted: pl.DataFrame, order: Codes, first: Codes
+) -> dict[str, np.ndarray[Any, Any]] | None:
     """Each accumulator of runs of rows.
 
     Args:
@@ -113,22 +111,22 @@ def reduced(kernel: Kernel, lifted: pl.DataFrame, order: Codes, first: Codes) ->
 
 def newest(kernel: Kernel, windows: pl.DataFrame) -> pl.DataFrame | None:
     """The last row of each open window."""
-    numbered = _identities(windows) if kernel.merges else _numbers(kernel, [windows])
+    numbered = _identities(windows) if kernel.merges else _slot_numbers(kernel, [windows])
     if numbered is None:
         return None
-    codes, places = numbered
-    if not _fits(places, len(codes)):
-        order, first = _runs(codes, places)
+    codes, slots = numbered
+    if not _fits(slots, len(codes)):
+        order, first = _runs(codes, slots)
         last = np.append(first[1:], len(order)) - 1
         return windows[np.sort(order[last])]
-    table, row = np.empty(places, dtype=np.int64), np.arange(len(codes))
+    table, row = np.empty(slots, dtype=np.int64), np.arange(len(codes))
     # Of several rows with one number the last one to be written stands.
     table[codes] = row
     return windows.filter(table[codes] == row)
 
 
 def _identities(windows: pl.DataFrame) -> tuple[Codes, int] | None:
-    """The numbers that windows that merge have of their own."""
+    """The ids of merging windows as slots."""
     codes = windows[ID].to_numpy()
     if not len(codes):
         return None
@@ -136,8 +134,8 @@ def _identities(windows: pl.DataFrame) -> tuple[Codes, int] | None:
     return codes, int(codes.max()) + 1
 
 
-def _numbers(kernel: Kernel, frames: list[pl.DataFrame]) -> tuple[Codes, int] | None:
-    """A number for the key and window of each row, and a bound above all of them."""
+def _slot_numbers(kernel: Kernel, frames: list[pl.DataFrame]) -> tuple[Codes, int] | None:
+    """The slot of each row, and the number of slots."""
     step = _step(kernel.grouping.window)
     rows = sum(map(len, frames))
     if step is None or not rows:
@@ -151,20 +149,20 @@ def _numbers(kernel: Kernel, frames: list[pl.DataFrame]) -> tuple[Codes, int] | 
         return None
     codes = key_codes(keys_and_starts.drop(START))
     starts = int(index.max()) + 1
-    places = (int(codes.max()) + 1) * starts
-    if places * rows >= 2**62:
+    slots = (int(codes.max()) + 1) * starts
+    if slots * rows >= 2**62:
         return None
     index += codes * starts
-    return index, places
+    return index, slots
 
 
-def _fits(places: int, rows: int) -> bool:
-    """Whether a table may have so many places for so many rows."""
-    return places <= 8 * rows + _ROOM
+def _fits(slots: int, rows: int) -> bool:
+    """Whether a table may have so many slots for so many rows."""
+    return slots <= 8 * rows + _FREE_SLOTS
 
 
 def _step(window: WindowStrategy) -> int | None:
-    """What all window starts, and those of slices, are apart by a multiple of."""
+    """The length of which the distance of any two window starts, or slice starts, is a multiple."""
     match window:
         case FixedWindows(shifted_by_key=False):
             return window.size
@@ -176,15 +174,15 @@ def _step(window: WindowStrategy) -> int | None:
             return None
 
 
-def _places(codes: Codes, places: int, known: int) -> tuple[Codes, Codes]:
-    """Where each row after the known ones belongs: to one of them, or behind them; and a row for each new place."""
-    find = _positions if _fits(places, len(codes)) else _sorted_positions
-    return find(codes[:known], codes[known:], places)
+def _assign_slots(codes: Codes, slots: int, known: int) -> tuple[Codes, Codes]:
+    """For each row after the known ones its position, new windows behind the known; and a row of each new window."""
+    search = _positions if _fits(slots, len(codes)) else _sorted_positions
+    return search(codes[:known], codes[known:], slots)
 
 
-def _positions(known: Codes, came: Codes, places: int) -> tuple[Codes, Codes]:
-    """Where each row that came belongs: behind those known, if its number is new; and a row for each new number."""
-    table = np.full(places, -1, dtype=_narrow(len(known) + len(came)))
+def _positions(known: Codes, came: Codes, slots: int) -> tuple[Codes, Codes]:
+    """By a table that is indexed by slot."""
+    table = np.full(slots, -1, dtype=_narrow(len(known) + len(came)))
     table[known] = np.arange(len(known))
     at = table[came].astype(np.int64)
     missing = np.flatnonzero(at < 0)
@@ -197,9 +195,9 @@ def _positions(known: Codes, came: Codes, places: int) -> tuple[Codes, Codes]:
     return at, first
 
 
-def _sorted_positions(known: Codes, came: Codes, places: int) -> tuple[Codes, Codes]:
-    """The same where a table would have too many places: those that came are sorted, then joined by their numbers."""
-    order, first = _runs(came, places)
+def _sorted_positions(known: Codes, came: Codes, slots: int) -> tuple[Codes, Codes]:
+    """By sorting and a join, where a table would have too many slots."""
+    order, first = _runs(came, slots)
     numbers = pl.DataFrame({"number": came[order[first]]})
     rows = pl.DataFrame({"number": known, "row": np.arange(len(known))})
     row = numbers.join(rows, on="number", how="left", maintain_order="left")["row"].fill_null(-1).to_numpy().copy()
@@ -210,9 +208,9 @@ def _sorted_positions(known: Codes, came: Codes, places: int) -> tuple[Codes, Co
     return at, order[first[missing]]
 
 
-def _runs(codes: Codes, places: int) -> tuple[Codes, Codes]:
+def _runs(codes: Codes, slots: int) -> tuple[Codes, Codes]:
     """The order in which equal numbers are beside each other, and where in it each run of them begins."""
-    order = sorted_order(codes, places)
+    order = sorted_order(codes, slots)
     ordered = codes[order]
     begins = np.ones(len(codes), dtype=np.bool_)
     begins[1:] = ordered[1:] != ordered[:-1]
@@ -246,7 +244,7 @@ def _nothing(how: str) -> int:
 
 
 def _may_overflow(before: pl.Series, new: pl.Series) -> bool:
-    """Whether some sum of these could leave 64 bits: then it is added in more, and refused where it does not fit."""
+    """Whether a sum of these could leave 64 bits. Such sums are made in 128 bits, and refused if they do not fit."""
     if new.dtype == pl.Float64 or not len(new):
         return False
     return _greatest(before) + len(new) * _greatest(new) > int(np.iinfo(np.int64).max)

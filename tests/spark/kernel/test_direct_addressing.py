@@ -18,7 +18,7 @@ from airflow_dataflow_provider import Count, Files, FixedWindows, Max, Mean, Min
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
-from airflow_dataflow_provider.spark.kernel import dense
+from airflow_dataflow_provider.spark.kernel import direct_addressing
 from airflow_dataflow_provider.spark.kernel.advance import advance
 from airflow_dataflow_provider.spark.kernel.codes import key_codes, occurrence, order_by
 from airflow_dataflow_provider.spark.kernel.columns import START
@@ -31,7 +31,7 @@ LARGEST = 2**63 - 1
 
 
 def kernel(**combined: Any) -> Kernel:
-    grouped = Pipeline("dense", Files("events/*.parquet", event_time="at")).group_by_key_and_window(
+    grouped = Pipeline("numbers", Files("events/*.parquet", event_time="at")).group_by_key_and_window(
         key="key", window=FixedWindows("1m")
     )
     return Kernel(grouped.combine(**combined).grouping, {"key": pl.Int64(), "value": pl.Int64(), "part": pl.Float64()})
@@ -52,14 +52,14 @@ ROWS = st.lists(st.tuples(st.integers(-3, 3), st.integers(-2, 5), st.integers(-1
 @contextmanager
 def fitting(fits: bool) -> Iterator[None]:
     """By a table, or by sorting as where a table would be too large."""
-    with mock.patch.object(dense, "_fits", return_value=fits):
+    with mock.patch.object(direct_addressing, "_fits", return_value=fits):
         yield
 
 
 @given(ROWS, st.booleans())
 def test_what_is_added_up_by_position_is_what_is_grouped(rows: list[tuple[int, int, int]], fits: bool) -> None:
     with fitting(fits):
-        found = dense.fold(ADDING, partials(rows))
+        found = direct_addressing.combine(ADDING, partials(rows))
     assert found is not None
     wanted = partials(rows).group_by(ADDING.by).agg(ADDING.merge())
     assert_frame_equal(found, wanted.sort(ADDING.by))
@@ -73,7 +73,7 @@ def test_what_comes_is_added_to_the_open_windows(
     opened = advance(ADDING, ADDING.empty_state(), Arrived([partials(before)]), clock, MIN_TIME).state
     with fitting(fits):
         found = advance(ADDING, opened, Arrived([partials(rows)]), clock, MIN_TIME)
-    with mock.patch.object(dense, "take", return_value=False):
+    with mock.patch.object(direct_addressing, "add", return_value=False):
         wanted = advance(ADDING, opened, Arrived([partials(rows)], combined=False), clock, MIN_TIME)
     assert_frame_equal(found.state, wanted.state, check_row_order=False)
     assert_frame_equal(found.changed, wanted.changed, check_row_order=False)
@@ -83,7 +83,7 @@ def test_what_comes_is_added_to_the_open_windows(
 def test_the_newest_row_of_each_window_stays(rows: list[tuple[int, int, int]], fits: bool) -> None:
     frame = partials(rows)
     with fitting(fits):
-        found = dense.newest(ADDING, frame)
+        found = direct_addressing.newest(ADDING, frame)
     assert found is not None
     assert_frame_equal(found, frame.unique(ADDING.by, keep="last", maintain_order=True))
 
@@ -96,20 +96,20 @@ def test_the_newest_row_of_each_window_stays(rows: list[tuple[int, int, int]], f
     ],
 )
 def test_what_does_not_fit_is_left_to_hashing(rows: list[tuple[int, int, int]], why: str) -> None:
-    assert dense.fold(ADDING, partials(rows)) is None, why
+    assert direct_addressing.combine(ADDING, partials(rows)) is None, why
 
 
 def test_where_a_table_is_too_large_rows_are_sorted_if_that_is_wanted() -> None:
     far = partials([(0, 0, 1), (2**20, 0, 2), (0, 2**20, 3), (0, 0, 4)])
-    assert dense.fold(ADDING, far, sparse=False) is None
-    found = dense.fold(ADDING, far)
+    assert direct_addressing.combine(ADDING, far, sparse=False) is None
+    found = direct_addressing.combine(ADDING, far)
     assert found is not None
     assert found["total.sum"].to_list() == [5, 3, 2]
 
 
 def test_what_is_null_or_more_than_a_number_is_left_to_hashing() -> None:
     nothing = partials([(0, 0, 1)]).with_columns(pl.lit(None, dtype=pl.Int64).alias("low.value"))
-    assert dense.fold(ADDING, nothing) is None
+    assert direct_addressing.combine(ADDING, nothing) is None
     assert kernel(low=Min("part")).folds is None, "NaN has an order of its own"
 
 
