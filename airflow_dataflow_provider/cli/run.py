@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from airflow_dataflow_provider.model.batch import BatchPolicies, ProcessingTimeAtEndOfInput, ShuffleMode
 from airflow_dataflow_provider.model.errors import SubmissionError
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.time import iso, to_micros
 
@@ -123,7 +124,7 @@ def _stop(spark: Any) -> None:  # noqa: ANN401 - a session
         spark.stop()
 
 
-def _interval(begin: str | None, end: str | None) -> tuple[int, int] | None:
+def _interval(begin: str | None, end: str | None) -> Interval | None:
     if begin is None and end is None:
         return None
     if begin is None or end is None:
@@ -133,7 +134,7 @@ def _interval(begin: str | None, end: str | None) -> tuple[int, int] | None:
             hint="give both --from and --to",
             code="SUBMIT_INTERVAL",
         )
-    return to_micros(begin, what="--from"), to_micros(end, what="--to")
+    return Interval(to_micros(begin, what="--from"), to_micros(end, what="--to"))
 
 
 def _setting(text: str) -> tuple[str, str]:

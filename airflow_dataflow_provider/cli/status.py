@@ -67,7 +67,7 @@ def _facts(status: Status) -> Table:
     add("panes", f"{status.panes:,}")
     add("frontier", "unknown" if status.frontier is None else iso(status.frontier))
     add("backlog", "unknown" if status.backlog is None else f"{status.backlog:,} waiting")
-    if status.covered.spans:
+    if status.covered.intervals:
         add("covered", status.covered.describe())
     if status.left_out is not None:
         add("left out", f"{status.left_out.describe()}; the next run without a percentile reads it", "yellow")
@@ -91,7 +91,7 @@ def _owner(status: Status) -> str:
 
 def _last(status: Status) -> str:
     if status.interval is not None:
-        return f", an interval from {iso(status.interval[0])} to {iso(status.interval[1])}"
+        return f", an interval from {status.interval}"
     return ", the end of input" if status.end_of_input else ""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from airflow_dataflow_provider.model.errors import DefinitionError
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import Micros, iso, parse_iso, to_micros
 from airflow_dataflow_provider.operators.grain import Grain, wall_time
 
@@ -19,31 +20,31 @@ Moment = str | dt.datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    """``[start, end)`` of event time, and who said so."""
+class GivenInterval:
+    """An interval, and where it was given."""
 
-    start: Micros
-    end: Micros
-    said_by: str
+    interval: Interval
+    given_by: str
 
-    def __post_init__(self) -> None:
-        if not self.start < self.end:
+    @classmethod
+    def of(cls, start: Micros, end: Micros, given_by: str) -> GivenInterval:
+        """Check the order of the two times; an error names where they were given."""
+        try:
+            return cls(Interval(start, end), given_by)
+        except DefinitionError as error:
             raise DefinitionError(
-                f"{self.said_by} asks for the interval from {iso(self.start)} to {iso(self.end)}",
-                reason="an interval ends after it starts",
-                hint="check the two times, and their order",
-                code="SUBMIT_INTERVAL",
-            )
+                f"{given_by}: {error.what}", reason=error.reason, hint=error.hint, code="SUBMIT_INTERVAL"
+            ) from None
 
     def __str__(self) -> str:
-        return f"[{iso(self.start)}, {iso(self.end)}) by {self.said_by}"
+        return f"{self.interval}, given by {self.given_by}"
 
     def arguments(self) -> list[str]:
         """The interval as the command line takes it."""
-        return ["--from", iso(self.start), "--to", iso(self.end)]
+        return ["--from", iso(self.interval.start), "--to", iso(self.interval.end)]
 
 
-def explicit_interval(data_from: Moment | None, data_to: Moment | None) -> Interval | None:
+def explicit_interval(data_from: Moment | None, data_to: Moment | None) -> GivenInterval | None:
     """The interval of ``data_from`` and ``data_to``, None where neither is given.
 
     Raises:
@@ -59,7 +60,7 @@ def interval_of(
     data_to: Moment | None,
     partition_grain: Grain | None,
     partition_timezone: str,
-) -> Interval:
+) -> GivenInterval:
     """The interval that a run is about.
 
     The first that there is of: the explicit arguments; ``from`` and ``to`` in the DAG run's conf; its partition key;
@@ -91,21 +92,23 @@ def interval_of(
     return interval
 
 
-def _pair(start: Moment | None, end: Moment | None, said_by: str) -> Interval | None:
+def _pair(start: Moment | None, end: Moment | None, given_by: str) -> GivenInterval | None:
     if start is None and end is None:
         return None
     for name, moment in (("start", start), ("end", end)):
         if moment is None or moment in ("", "None"):
             raise DefinitionError(
-                f"{said_by} leave the {name} of the interval open ({moment!r})",
+                f"{given_by} leave the {name} of the interval open ({moment!r})",
                 reason="an interval needs both ends; a template over a value that the run does not have is empty",
                 hint="give both, or neither",
                 code="SUBMIT_INTERVAL",
             )
-    return Interval(to_micros(start, what=said_by), to_micros(end, what=said_by), said_by)  # type: ignore[arg-type]
+    return GivenInterval.of(to_micros(start, what=given_by), to_micros(end, what=given_by), given_by)  # type: ignore[arg-type]
 
 
-def _of_partition(key: str | None, date: dt.datetime | None, grain: Grain | None, zone: ZoneInfo) -> Interval | None:
+def _of_partition(
+    key: str | None, date: dt.datetime | None, grain: Grain | None, zone: ZoneInfo
+) -> GivenInterval | None:
     """The interval of a partition.
 
     A key ``"START/END"`` says both; else it starts at the date that the timetable gives, else at the key's, and is a
@@ -115,22 +118,22 @@ def _of_partition(key: str | None, date: dt.datetime | None, grain: Grain | None
     if key is None:
         return None
     first, separator, last = key.partition("/")
-    said_by = f"the partition key {key!r}"
+    given_by = f"the partition key {key!r}"
     if separator:
-        begin, until = (to_micros(wall_time(parse_iso(text, what=said_by), zone)) for text in (first, last))
-        return Interval(begin, until, said_by)
+        begin, until = (to_micros(wall_time(parse_iso(text, what=given_by), zone)) for text in (first, last))
+        return GivenInterval.of(begin, until, given_by)
     if grain is None:
         raise DefinitionError(
-            f"{said_by} says where the interval starts, but not how long it is",
+            f"{given_by} says where the interval starts, but not how long it is",
             hint='set partition_grain, for example "hour" or "day", or use keys of the form START/END',
             code="SUBMIT_INTERVAL",
         )
     if date is not None:
         start = wall_time(date, zone)
-        return Interval(to_micros(start, what=said_by), grain.end(start), said_by)
-    start = wall_time(parse_iso(first, what=said_by), zone)
+        return GivenInterval.of(to_micros(start, what=given_by), grain.end(start), given_by)
+    start = wall_time(parse_iso(first, what=given_by), zone)
     end = grain.end(start.replace(fold=1) if is_twice(start) and grain.fixed else start)
-    return Interval(to_micros(start, what=said_by), end, said_by)
+    return GivenInterval.of(to_micros(start, what=given_by), end, given_by)
 
 
 def is_twice(time: dt.datetime) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from airflow_dataflow_provider.model.combiners import Combiner
-    from airflow_dataflow_provider.progress.log.records import Interval
+    from airflow_dataflow_provider.model.interval import Interval
     from airflow_dataflow_provider.spark.sinks.pane_files import PaneFiles
 
 T = TypeVar("T")
@@ -102,9 +102,9 @@ class PaneLogReader:
         return self._without_hidden(self._read(read))
 
     def intervals(self, since: int = 0) -> list[tuple[int, Interval]]:
-        """By epoch, the intervals that epochs from one on have recomputed: ``(epoch, (from, to))`` in microseconds.
+        """The intervals that epochs from one on have recomputed, as ``(epoch, interval)``.
 
-        Such an epoch takes the place of all earlier panes of windows whose end lies in ``(from, to]``.
+        Such an epoch replaces all earlier panes of the windows that end in its interval.
         """
         return [each for each in self._read(lambda _, published: published.intervals) if each[0] >= since]
 

@@ -12,6 +12,7 @@ import duckdb
 import polars as pl
 
 from airflow_dataflow_provider.model.elements import Element
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.time import MIN_TIME, to_micros
 from airflow_dataflow_provider.progress.log.log import EpochLog
@@ -65,9 +66,8 @@ def interval_equals_reference(state: str, pipeline: Pipeline, folder: Path) -> s
     return _some(len(panes), "panes")
 
 
-def _elements(pipeline: Pipeline, files: list[Path], interval: Span) -> list[Element]:
-    """The elements of the windows that end in ``(from, to]``."""
-    after, until = interval
+def _elements(pipeline: Pipeline, files: list[Path], interval: Interval) -> list[Element]:
+    """The elements of the windows of an interval."""
     rows = pl.concat([pl.read_parquet(file) for file in files]).with_columns(
         _event=pl.col(pipeline.source.event_time).dt.epoch("us"),
         _arrival=pl.col(pipeline.source.arrival_time or pipeline.source.event_time).dt.epoch("us"),
@@ -76,7 +76,7 @@ def _elements(pipeline: Pipeline, files: list[Path], interval: Span) -> list[Ele
     return [
         Element(row, row["_event"], row["_arrival"])
         for row in rows.iter_rows(named=True)
-        if all(after < window.end <= until for window in assign(row["_event"]))
+        if all(interval.contains(window.end) for window in assign(row["_event"]))
     ]
 
 

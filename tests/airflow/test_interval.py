@@ -18,7 +18,7 @@ T0, T1, T2 = "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z", "2026-01-01T02:00:0
 
 def found(context: dict[str, Any], **options: Any) -> tuple[str, str]:
     given: dict[str, Any] = {"data_from": None, "data_to": None, "partition_grain": None, "partition_timezone": "UTC"}
-    interval = interval_of(context, **given | options)  # type: ignore[arg-type]
+    interval = interval_of(context, **given | options).interval  # type: ignore[arg-type]
     return iso(interval.start), iso(interval.end)
 
 

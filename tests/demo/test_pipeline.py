@@ -12,6 +12,7 @@ import pytest
 
 from airflow_dataflow_provider import Pipeline, RuntimeMode, StateError
 from airflow_dataflow_provider.cli.pipelines import load_pipeline
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import from_iso
 from airflow_dataflow_provider.progress.requests.requests import request_stop
 from airflow_dataflow_provider.progress.status.status import read_status
@@ -64,7 +65,7 @@ def read(state: str) -> int:
         return 0  # not there yet
 
 
-def go(pipeline: Pipeline, state: str, mode: RuntimeMode, interval: tuple[int, int] | None = None) -> None:
+def go(pipeline: Pipeline, state: str, mode: RuntimeMode, interval: Interval | None = None) -> None:
     run(Submission(pipeline, mode, state, interval, conf=CONF))
 
 
@@ -76,7 +77,7 @@ class TestOnSpark:
     ) -> None:
         replay.write_until(SPAN[1] + 2 * (SPAN[1] - SPAN[0]))
         pipeline, state = departures_from(replay.out), str(tmp_path / "state")
-        go(pipeline, state, RuntimeMode.BATCH, DAY)
+        go(pipeline, state, RuntimeMode.BATCH, Interval(*DAY))
         interval_equals_reference(state, pipeline, replay.out)
         table_equals_duckdb(state, DAY, original)
         with pytest.raises(Mismatch):

@@ -57,6 +57,7 @@ from airflow_dataflow_provider import (
     zero_or_more,
 )
 from airflow_dataflow_provider.model.hashing import key_hash
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.time import check_element_time, duration, to_micros
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
@@ -246,7 +247,9 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ("SUBMIT_UNBOUNDED_BATCH", lambda: RuntimeMode.BATCH.resolve(Boundedness.UNBOUNDED, has_interval=False)),
     ("SUBMIT_INTERVAL_MODE", lambda: RuntimeMode.STREAMING.resolve(Boundedness.UNBOUNDED, has_interval=True)),
     ("SUBMIT_INTERVAL_MODE", lambda: RuntimeMode.MICRO_BATCH.resolve(Boundedness.BOUNDED, has_interval=True)),
+    ("SUBMIT_INTERVAL", lambda: Interval(1, 1)),
     ("SUBMIT_POLICY", lambda: BatchPolicies(processing_time_at_end_of_input="sometimes")),  # type: ignore[arg-type]
+    ("SUBMIT_INTERVAL", lambda: Interval(1, 1)),
     ("SUBMIT_POLICY", lambda: BatchPolicies(shuffle_mode=None)),  # type: ignore[arg-type]
     (
         "SUBMIT_PROCESSING_TIME",

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import to_micros
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
 from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord, RowCounts
@@ -60,7 +61,7 @@ def record(epoch: int, **changes: Any) -> EpochRecord:
 
 
 def interval_record(epoch: int, start: int, end: int, **changes: Any) -> EpochRecord:
-    batch = {"kind": "interval", "mode": "batch", "interval": (start, end), "end_of_input": True}
+    batch = {"kind": "interval", "mode": "batch", "interval": Interval(start, end), "end_of_input": True}
     return record(epoch, **{**batch, **changes})
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.batch import BatchPolicies
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.spark.running.submit import PARTITIONS_CONF, Submission, run
@@ -55,7 +56,7 @@ def drive(world: World, start: Start) -> None:
     scheduler = world.scheduler
     process = scheduler.process(start.driver, start.host, round(start.skew * SECOND), start.faults)
     driver = Driver(start, process, dict(scheduler.source.files), scheduler.now)
-    interval = None if start.interval is None else (moment(start.interval[0]), moment(start.interval[1]))
+    interval = None if start.interval is None else Interval(*map(moment, start.interval))
     submission = Submission(
         world.pipeline,
         RuntimeMode(start.mode),

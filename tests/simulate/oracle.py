@@ -33,6 +33,7 @@ from tests.simulate.script import Row
 from tests.simulate.table import Table, table_of
 
 if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.interval import Interval
     from tests.simulate.disk import Stored
     from tests.simulate.driver import Driver
     from tests.simulate.world import World
@@ -159,7 +160,7 @@ class Oracle:
                 splits = self._read_by(plan.run_id, files)
             elements, rejected = self._elements(splits, record.clock.processing_time)
             if record.interval is not None:
-                panes = self._of_interval(record, elements)
+                panes = self._of_interval(record, record.interval, elements)
             else:
                 known.rejected += rejected
                 self._check_watermark(record, elements)
@@ -224,13 +225,12 @@ class Oracle:
             raise Wrong(f"{split} was read, and never offered")
         return self._versions[version]
 
-    def _of_interval(self, record: EpochRecord, elements: list[Element]) -> list[Pane]:
-        after, until = record.interval or (0, 0)
+    def _of_interval(self, record: EpochRecord, interval: Interval, elements: list[Element]) -> list[Pane]:
         # As a batch does: nothing is known until all of the input is there.
         before = replace(record.clock, watermarks=NOTHING_KNOWN, timers_until=MIN_TIME)
         interpreter = Interpreter(self._world.pipeline)
         panes = interpreter.epoch(Epoch(before, elements)) + interpreter.epoch(Epoch(record.clock, (), MIN_TIME))
-        return [pane for pane in panes if after < pane.window.end <= until]
+        return [pane for pane in panes if interval.contains(pane.window.end)]
 
     def _compare_panes(self) -> None:
         known = self._replayed

@@ -31,8 +31,7 @@ class Table:
     def add(self, panes: Sequence[Pane], record: EpochRecord) -> None:
         """Take what an epoch has published; an interval's epoch replaces what stood there."""
         if record.interval is not None:
-            after, until = record.interval
-            for place in [place for place in self._stands if after < place[1].end <= until]:
+            for place in [place for place in self._stands if record.interval.contains(place[1].end)]:
                 del self._stands[place]
         for pane in panes:
             place = (pane.key, pane.window)

@@ -11,6 +11,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.elements import Element, Pane
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT
@@ -61,10 +62,10 @@ class InProcess:
         """Run one epoch; its panes by partition."""
         return self._panes(self.blobs(epoch))
 
-    def interval(self, elements: Sequence[Element], processing_time: Micros, ends: tuple[Micros, Micros]) -> list[Pane]:
-        """Recompute the windows whose end lies in ``(from, to]`` from these elements; the state stays as it is."""
+    def interval(self, elements: Sequence[Element], processing_time: Micros, interval: Interval) -> list[Pane]:
+        """Compute the windows of an interval from these elements; the state stays as it is."""
         clock = Clock(processing_time, END_OF_INPUT, timers_until=MAX_TIME)
-        return self._panes(self._run(clock, MIN_TIME, elements, window_ends=ends))
+        return self._panes(self._run(clock, MIN_TIME, elements, interval=interval))
 
     def blobs(self, epoch: Epoch) -> list[bytes]:
         """Run one epoch; its panes as the partitions answer them."""
@@ -78,11 +79,11 @@ class InProcess:
         clock: Clock,
         horizon: Micros,
         elements: Sequence[Element],
-        window_ends: tuple[Micros, Micros] | None = None,
+        interval: Interval | None = None,
     ) -> list[bytes]:
         job = EpochJob(
             self.stages, self.partitions, self.url, f"{self.url}/panes", self.number, clock, horizon,
-            self.combining, window_ends,
+            self.combining, interval,
         )  # fmt: skip
         sent: list[tuple[int, tuple[str, bytes]]] = []
         for number, file in enumerate(self._files(elements)):

@@ -11,10 +11,11 @@ import polars as pl
 
 from airflow_dataflow_provider import DISCARDING, AtCount, Combiner, Count, Files, FixedWindows, Pipeline, Repeat, Sum
 from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.refinement import Refinement
 from airflow_dataflow_provider.model.time import to_datetime
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
-from airflow_dataflow_provider.progress.log.records import EpochPlan, Interval, Prepared
+from airflow_dataflow_provider.progress.log.records import EpochPlan, Prepared
 from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain
 from airflow_dataflow_provider.progress.panes.pane_commits import read_header
 from airflow_dataflow_provider.progress.store.store import Store
@@ -105,8 +106,7 @@ class Expected:
 
     def take(self, panes: Sequence[Said], interval: Interval | None = None) -> None:
         if interval is not None:
-            after, until = interval
-            ended = [at for at in self.table if at[1] is not None and after < (at[1] + 1) * MINUTE <= until]
+            ended = [at for at in self.table if at[1] is not None and interval.contains((at[1] + 1) * MINUTE)]
             for at in ended:
                 del self.table[at]
         for pane in panes:

@@ -21,6 +21,7 @@ from airflow_dataflow_provider import (
     RuntimeMode,
     StateError,
 )
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.requests.requests import request_stop
 from airflow_dataflow_provider.progress.status.status import read_status
@@ -42,7 +43,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 CONF = {"dataflow.state.partitions": "3"}
 
 
-def go(what: Pipeline, state: Path, mode: RuntimeMode, interval: tuple[int, int] | None = None) -> None:
+def go(what: Pipeline, state: Path, mode: RuntimeMode, interval: Interval | None = None) -> None:
     run(Submission(what, mode, str(state), interval, conf=CONF))
 
 
@@ -196,7 +197,7 @@ def test_an_interval_batch_replaces_exactly_its_windows_however_often_it_runs(tm
     what = pipeline(source)
     middle = int(frame["happened"].dt.epoch("us").median()) // 60_000_000 * 60_000_000  # type: ignore[arg-type]
     begin, end = 0, 2**52
-    for interval in ((begin, middle), (middle, end), (begin, middle)):
+    for interval in (Interval(begin, middle), Interval(middle, end), Interval(begin, middle)):
         go(what, state, RuntimeMode.BATCH, interval)
     assert as_truth(published(state)).equals(truth(frame))
     go(what, tmp_path / "other", RuntimeMode.MICRO_BATCH)

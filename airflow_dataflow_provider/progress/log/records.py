@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, get_args
 
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.progress.log.coverage import NOTHING_COVERED, Coverage
@@ -19,9 +20,6 @@ from airflow_dataflow_provider.progress.log.left_out import LeftOut
 from airflow_dataflow_provider.progress.log.split import Split
 from airflow_dataflow_provider.progress.store.documents import from_optional_iso, optional_iso
 from airflow_dataflow_provider.progress.store.store import Json
-
-Interval = tuple[Micros, Micros]
-"""A span of event time, ``[start, end)``."""
 
 EpochKind = Literal["data", "clock", "end_of_input", "interval", "abandoned"]
 """Rows of a stream; the clock alone; the end of a bounded input; one batch over an interval; a plan that was given up
@@ -85,7 +83,7 @@ class EpochPlan:
         mode: the runtime mode of the run.
         clock: what its triggers will look at.
         planned_at: processing time of the plan.
-        interval: the span of an ``interval`` epoch, None for all others.
+        interval: what an ``interval`` epoch computes, None for all others.
         details: whatever else the engine must find again; JSON.
         requests: the ids of the signals in its clock, which wait until it is committed.
         splits: what a ``data`` epoch is to read; None for all others.
@@ -232,8 +230,8 @@ class EpochRecord:
             told = published = published if told is None else published.raised_to(told)
         else:
             left_out = None if previous is None else previous.left_out
-        if (span := self._computes()) is not None:
-            covered = covered.with_span(*span)
+        if (interval := self._computes()) is not None:
+            covered = covered.with_interval(interval)
         stream_epoch = None if previous is None else previous.stream_epoch
         return dataclasses.replace(
             self,
@@ -247,13 +245,13 @@ class EpochRecord:
         )
 
     def _computes(self) -> Interval | None:
-        """The windows that this epoch alone makes complete, by their ends: ``(from, to]``.
+        """The interval whose windows this epoch alone makes complete.
 
         A batch over everything has read what was there when it ended, so it says nothing of windows that end later.
         """
         if self.interval is not None or self.kind != "end_of_input" or self.mode != "batch" or self.left_out:
             return self.interval
-        return MIN_TIME, self.clock.processing_time
+        return Interval(MIN_TIME, self.clock.processing_time)
 
     def to_json(self) -> Json:
         """The document of the commit."""
@@ -324,8 +322,6 @@ def _check(epoch: int, kind: str, mode: str, interval: Interval | None) -> None:
     check_mode(mode)
     if (kind == "interval") != (interval is not None):
         raise bad_record(f"epoch {epoch}: an interval epoch, and no other, has an interval")
-    if interval is not None and interval[0] >= interval[1]:
-        raise bad_record(f"epoch {epoch}: the interval [{iso(interval[0])}, {iso(interval[1])}) is empty")
 
 
 def _clock_to_json(clock: Clock) -> Json:
@@ -347,8 +343,8 @@ def _clock_from_json(document: Json) -> Clock:
 
 
 def _interval_to_json(interval: Interval | None) -> list[str] | None:
-    return None if interval is None else [iso(interval[0]), iso(interval[1])]
+    return None if interval is None else interval.to_json()
 
 
 def _interval_from_json(document: list[str] | None) -> Interval | None:
-    return None if document is None else (from_iso(document[0]), from_iso(document[1]))
+    return None if document is None else Interval.from_json(document)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from airflow_dataflow_provider.model.errors import StateError
-from airflow_dataflow_provider.progress.log.records import EpochRecord, Interval
+from airflow_dataflow_provider.model.interval import Interval
+from airflow_dataflow_provider.progress.log.records import EpochRecord
 from airflow_dataflow_provider.progress.panes.pane_commits import COMMITS, REACH, PaneCommit
 from airflow_dataflow_provider.progress.panes.pane_snapshots import SNAPSHOTS, PaneSnapshot
 from airflow_dataflow_provider.progress.store.documents import load_document

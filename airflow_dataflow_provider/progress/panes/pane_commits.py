@@ -11,8 +11,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import Micros, from_iso, iso
-from airflow_dataflow_provider.progress.log.records import EpochPlan, Interval, Prepared
+from airflow_dataflow_provider.progress.log.records import EpochPlan, Prepared
 from airflow_dataflow_provider.progress.store.store import Json, Store
 from airflow_dataflow_provider.progress.store.written_file import WrittenFile
 
@@ -36,7 +37,7 @@ class PaneCommit:
         previous: the epoch of the commit before it; None for the first one.
         files: data files, in the order of their panes.
         panes: the number of rows in them.
-        replaces: windows whose end lies in ``(from, to]`` are replaced by this epoch's; None: panes add to what stands.
+        replaces: the interval whose windows are replaced by this epoch's; None: panes add to those before.
         mode: the runtime mode that published them.
         committed_at: processing time.
     """
@@ -66,7 +67,7 @@ class PaneCommit:
             "previous": self.previous,
             "files": [file.to_json() for file in self.files],
             "panes": self.panes,
-            "replaces": None if self.replaces is None else [iso(self.replaces[0]), iso(self.replaces[1])],
+            "replaces": None if self.replaces is None else self.replaces.to_json(),
             "mode": self.mode,
             "committed_at": iso(self.committed_at),
         }
@@ -80,7 +81,7 @@ class PaneCommit:
             document["previous"],
             tuple(map(WrittenFile.from_json, document["files"])),
             document["panes"],
-            None if replaces is None else (from_iso(replaces[0]), from_iso(replaces[1])),
+            None if replaces is None else Interval.from_json(replaces),
             document["mode"],
             from_iso(document["committed_at"]),
         )

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import Micros, from_iso, iso
-from airflow_dataflow_provider.progress.log.records import Interval
 from airflow_dataflow_provider.progress.store.store import Json
 from airflow_dataflow_provider.progress.store.written_file import WrittenFile
 
@@ -82,18 +82,13 @@ class PaneSnapshot:
             "table": None if self.table is None else self.table.to_json(),
             "panes": [part.to_json() for part in self.panes],
             "kept_since": self.kept_since,
-            "intervals": [
-                {"epoch": epoch, "replaces": [iso(after), iso(until)]} for epoch, (after, until) in self.intervals
-            ],
+            "intervals": [{"epoch": epoch, "replaces": interval.to_json()} for epoch, interval in self.intervals],
         }
 
     @classmethod
     def from_json(cls, document: Json) -> PaneSnapshot:
         """Read back :meth:`to_json`."""
-        intervals = (
-            (each["epoch"], (from_iso(each["replaces"][0]), from_iso(each["replaces"][1])))
-            for each in document["intervals"]
-        )
+        intervals = ((each["epoch"], Interval.from_json(each["replaces"])) for each in document["intervals"])
         return cls(
             document["through"],
             None if document["table"] is None else MergedPanes.from_json(document["table"]),

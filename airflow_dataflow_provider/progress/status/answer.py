@@ -114,7 +114,7 @@ def ask_watermark(
         return Answer(REACHED, f"{name} of {status.pipeline!r} is {iso(watermark)}, at or past {iso(target)}")
     if status.covered.covers(target, start=start):
         return Answer(REACHED, f"batch runs of {status.pipeline!r} have computed {wanted}")
-    if status.covered.spans:
+    if status.covered.intervals:
         has = f"{has}; {status.covered.describe()}"
     if status.state == "completed" and status.interval is None and status.left_out is not None:
         return _without_stragglers(status, status.left_out, share, target)

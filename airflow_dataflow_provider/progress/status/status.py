@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, iso
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve, percentile_text
 from airflow_dataflow_provider.progress.log.coverage import NOTHING_COVERED, Coverage
 from airflow_dataflow_provider.progress.log.left_out import LeftOut
 from airflow_dataflow_provider.progress.log.log import EpochLog
-from airflow_dataflow_provider.progress.log.records import EpochRecord, Interval, RowCounts
+from airflow_dataflow_provider.progress.log.records import EpochRecord, RowCounts
 from airflow_dataflow_provider.progress.ownership import identity
 from airflow_dataflow_provider.progress.ownership.owner import OwnerInfo, present_owner
 from airflow_dataflow_provider.progress.requests import signals
@@ -97,7 +98,7 @@ class Status:
             "covered": self.covered.to_json(),
             "claimable": self.claimable,
             "end_of_input": self.end_of_input,
-            "interval": None if self.interval is None else [iso(bound) for bound in self.interval],
+            "interval": None if self.interval is None else self.interval.to_json(),
             "rows": self.rows.to_json(),
             "panes": self.panes,
             "frontier": optional_iso(self.frontier),

@@ -99,7 +99,7 @@ class SliceFolding(Folding):
 
     @override
     def to_send(self, rows: pl.DataFrame, check: LateCheck, *, combining: bool) -> Iterator[pl.DataFrame]:
-        if START not in rows.columns and check.window_ends is None:
+        if START not in rows.columns and check.interval is None:
             in_slices = slices(self._window, rows)
             # A slice is in windows that end at different times. Where one of them may be over, each row is judged.
             ends_later = in_slices[START].to_numpy() + self._window.slice > check.horizon

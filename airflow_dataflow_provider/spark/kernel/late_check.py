@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros
 from airflow_dataflow_provider.model.windows import expired_until
 from airflow_dataflow_provider.spark.kernel.columns import END
+from airflow_dataflow_provider.spark.values.intervals import contains
 
 if TYPE_CHECKING:
-    import polars as pl
+    from airflow_dataflow_provider.model.interval import Interval
 
 
 @dataclass(slots=True)
@@ -20,7 +23,7 @@ class LateCheck:
     Args:
         horizon: the ordinary watermark by which rows are late or expired.
         allowed_lateness: how long after its end a window still takes rows.
-        window_ends: only windows whose end lies in ``(from, to]``; None: all.
+        interval: only windows of this interval; None: all.
 
     Attributes:
         windowed: how many rows have a window.
@@ -30,18 +33,15 @@ class LateCheck:
 
     horizon: Micros
     allowed_lateness: Micros
-    window_ends: tuple[Micros, Micros] | None = None
+    interval: Interval | None = None
     windowed: int = 0
     late: int = 0
     expired: pl.DataFrame | None = None
 
     def in_time(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows whose window has not expired."""
-        if self.window_ends is not None:
-            after, until = self.window_ends
-            end = rows[END].to_numpy()
-            inside = (end > after) & (end <= until)
-            rows = rows if inside.all() else rows.filter(inside)
+        if self.interval is not None:
+            rows = rows.filter(contains(self.interval, pl.col(END)))
         self.windowed += len(rows)
         if self.horizon == MIN_TIME or not len(rows):
             return rows

@@ -34,6 +34,7 @@ from airflow_dataflow_provider.spark.values.frames import to_blob, write_parquet
 from airflow_dataflow_provider.spark.watermark.delays import Observation
 
 if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.interval import Interval
     from airflow_dataflow_provider.model.time import Micros
     from airflow_dataflow_provider.model.watermark_policies import WatermarkPolicy
     from airflow_dataflow_provider.spark.stages.stages import Stages
@@ -57,7 +58,7 @@ class MapSide:
         now: processing time of the epoch.
         horizon: the ordinary watermark by which elements are late or expired.
         combining: combine before the shuffle. Where nearly every row has a key and window of its own it does not pay.
-        window_ends: an interval epoch takes only windows whose end lies in ``(from, to]``; None: all.
+        interval: what an interval epoch computes; None: every window.
     """
 
     stages: Stages
@@ -67,7 +68,7 @@ class MapSide:
     now: Micros
     horizon: Micros
     combining: bool = True
-    window_ends: tuple[Micros, Micros] | None = None
+    interval: Interval | None = None
 
     def run_task(self, tasks: Iterable[tuple[Split, ...]]) -> Iterator[Shuffled]:
         """The splits of one task in; what goes to each partition, and the task's report, out."""
@@ -137,7 +138,7 @@ class MapSide:
         frames = []
         for split in splits:
             if not is_there(split):
-                if self.window_ends is not None:
+                if self.interval is not None:
                     raise away(split)
                 continue  # the commit leaves it out by name
             found = read(source, self.stages.source, split.path, self.now, self._between())
@@ -153,11 +154,11 @@ class MapSide:
     def _between(self) -> tuple[Micros, Micros] | None:
         """The event times that windows of the interval can have."""
         grouping = self.stages.pipeline.groupings[0]
-        if self.window_ends is None or grouping.window.merges or grouping.window.longest is None:
+        if self.interval is None or grouping.window.merges or grouping.window.longest is None:
             return None
         if grouping.par_dos or len(self.stages) > 1:
             return None
-        return self.window_ends[0] - grouping.window.longest, self.window_ends[1]
+        return self.interval.start - grouping.window.longest, self.interval.end
 
     def combine(self, rows: pl.DataFrame, report: Report) -> Iterator[tuple[int, pl.DataFrame]]:
         """What goes to each state partition of some rows of the source."""
@@ -168,7 +169,7 @@ class MapSide:
 
     def _observe(self, rows: pl.DataFrame, report: Report) -> None:
         """Count what was read, and learn how late it is; an interval knows its own, and teaches nothing."""
-        if self.window_ends is None and len(rows):
+        if self.interval is None and len(rows):
             policy = self.stages.pipeline.source.watermark
             seen = Observation.of(policy, rows[EVENT].to_numpy(), rows[ARRIVAL].to_numpy(), self.now)
             report.observation = report.observation.merged(seen, policy)
@@ -177,11 +178,11 @@ class MapSide:
     def place(self, rows: pl.DataFrame, report: Report) -> Iterator[tuple[int, pl.DataFrame]]:
         """What goes to each state partition of some elements as they come to the first grouping."""
         kernel, only_stage = self.stages.kernel(0), len(self.stages) == 1
-        ends = self.window_ends if only_stage else None
-        check = LateCheck(self.horizon, kernel.grouping.allowed_lateness, ends)
+        interval = self.interval if only_stage else None
+        check = LateCheck(self.horizon, kernel.grouping.allowed_lateness, interval)
         with sums_that_fit():
             yield from Partitioner(kernel, self.partitions, check, self.combining).split(rows)
-        if self.window_ends is not None:
+        if self.interval is not None:
             report.read += check.windowed
         report.late += check.late
         if check.expired is not None:

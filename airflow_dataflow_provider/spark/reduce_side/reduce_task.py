@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from airflow_dataflow_provider.model.errors import DataflowError
-from airflow_dataflow_provider.model.time import MIN_TIME, iso, to_datetime
+from airflow_dataflow_provider.model.time import MIN_TIME, iso
 from airflow_dataflow_provider.progress.panes.pane_commits import DATA
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
@@ -33,9 +33,11 @@ from airflow_dataflow_provider.spark.stages.partitioner import Partitioner
 from airflow_dataflow_provider.spark.tasks.task_errors import as_result, raise_arrived
 from airflow_dataflow_provider.spark.tasks.worker import freeze_imports
 from airflow_dataflow_provider.spark.values.frames import from_blob, to_blob, write_parquet
+from airflow_dataflow_provider.spark.values.intervals import contains
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.clock import Clock
+    from airflow_dataflow_provider.model.interval import Interval
     from airflow_dataflow_provider.model.time import Micros
     from airflow_dataflow_provider.spark.stages.stages import Stages
     from airflow_dataflow_provider.spark.tasks.shuffled import Shuffled
@@ -64,7 +66,7 @@ class ReduceSide:
         clock: what fires panes.
         horizon: the ordinary watermark by which windows expire.
         combined: whether what the map side sends has at most one row a key and window in each blob.
-        window_ends: an interval epoch publishes only windows whose end lies in ``(from, to]``; None: all.
+        interval: what an interval epoch computes; None: every window.
         arriving: clock and horizon while the results of the grouping before come in.
         following: the horizon by which this one's results are late or expired in the grouping after it.
     """
@@ -80,7 +82,7 @@ class ReduceSide:
     clock: Clock
     horizon: Micros
     combined: bool = True
-    window_ends: tuple[Micros, Micros] | None = None
+    interval: Interval | None = None
     arriving: tuple[Clock, Micros] | None = None
     following: Micros = MIN_TIME
 
@@ -186,9 +188,8 @@ class ReduceSide:
     ) -> tuple[dict[str, Any], bytes | None]:  # fmt: skip
         """The answer with the panes: in a file, or beside it where they are few."""
         panes = outcome.panes
-        if self.window_ends is not None:
-            after, until = map(to_datetime, self.window_ends)
-            panes = panes.filter((pl.col("window_end") > after) & (pl.col("window_end") <= until))
+        if self.interval is not None:
+            panes = panes.filter(contains(self.interval, pl.col("window_end").dt.epoch("us")))
         panes = self.stages.published_of(panes)
         few, file = None, None
         if 0 < len(panes) <= _FEW:

@@ -36,6 +36,7 @@ from airflow_dataflow_provider.spark.sources.stragglers import Share
 from airflow_dataflow_provider.spark.values.frames import from_blob
 
 if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.interval import Interval
     from airflow_dataflow_provider.progress.log.split import Split
     from airflow_dataflow_provider.progress.requests.requests import Request
 
@@ -157,8 +158,8 @@ class Epochs:
         answered, _ = self._job(plan, None, self._before.told.at(100))
         return sum(answer["panes"] for reduced in answered for _, answer, _ in reduced)
 
-    def interval(self, splits: Sequence[Split], interval: tuple[Micros, Micros]) -> None:
-        """One epoch that recomputes the windows whose end lies in ``(from, to]`` and replaces what stood there."""
+    def interval(self, splits: Sequence[Split], interval: Interval) -> None:
+        """One epoch that computes the windows of an interval and replaces what was published for them."""
         clock = Clock(self._run.now(), END_OF_INPUT, timers_until=MAX_TIME)
         self._finish(self._plan("interval", clock, interval=interval), Everything(tuple(splits)))
 
@@ -228,7 +229,7 @@ class Epochs:
         raised: Sequence[Request] = (),
         *,
         splits: tuple[Split, ...] | None = None,
-        interval: tuple[Micros, Micros] | None = None,
+        interval: Interval | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> EpochPlan:
         run = self._run

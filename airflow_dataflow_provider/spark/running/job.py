@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from airflow_dataflow_provider.model.clock import Clock
+    from airflow_dataflow_provider.model.interval import Interval
     from airflow_dataflow_provider.progress.log.split import Split
     from airflow_dataflow_provider.spark.sources.splits import Input, Reading
     from airflow_dataflow_provider.spark.stages.stages import Stages
@@ -85,7 +86,7 @@ class EpochJob:
         clock: what fires panes of the first grouping.
         horizon: the ordinary watermark by which windows of the first grouping expire.
         combining: combine before the shuffle.
-        window_ends: an interval epoch: no state, and only windows whose end lies in ``(from, to]``.
+        interval: what an interval epoch computes, without state; None: every window.
         in_driver: reduce in the driver, if the map side has little to send.
     """
 
@@ -97,7 +98,7 @@ class EpochJob:
     clock: Clock
     horizon: Micros
     combining: bool = True
-    window_ends: tuple[Micros, Micros] | None = None
+    interval: Interval | None = None
     in_driver: bool = False
 
     @property
@@ -105,7 +106,7 @@ class EpochJob:
         """What every map task needs."""
         return MapSide(
             self.stages, self.partitions, self.state_url, self.epoch, self.clock.processing_time, self.horizon,
-            self.combining, self.window_ends,
+            self.combining, self.interval,
         )  # fmt: skip
 
     def advance(
@@ -120,7 +121,7 @@ class EpochJob:
         Returns:
             For each grouping, what its tasks answered, and what it goes on with.
         """
-        stateless = self.window_ends is not None
+        stateless = self.interval is not None
         clock, horizon, arriving = self.clock, self.horizon, self._before_the_end if stateless else None
         hold = states[0].hold
         answered: list[list[Reduced]] = []
@@ -131,7 +132,7 @@ class EpochJob:
             side = ReduceSide(
                 self.stages, number, self.partitions, self.state_url, self.panes_url, self.epoch,
                 None if stateless else state.chains, state.expired_until, clock, horizon, self.combining,
-                self.window_ends, arriving, results_arrive[1],
+                self.interval, arriving, results_arrive[1],
             )  # fmt: skip
             reduced = run_stage(side)
             answers = [answer for _, answer, _ in reduced]

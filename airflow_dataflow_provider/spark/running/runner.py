@@ -19,7 +19,7 @@ from airflow_dataflow_provider.spark.running.run import Run
 from airflow_dataflow_provider.spark.sources.listing import SourceListing
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.model.time import Micros
+    from airflow_dataflow_provider.model.interval import Interval
     from airflow_dataflow_provider.progress.log.split import Split
     from airflow_dataflow_provider.progress.requests.requests import Request
 
@@ -75,7 +75,7 @@ class Runner:
         self.ticks = 0
         """How often a stream has looked at its clock and its requests."""
 
-    def run(self, mode: RuntimeMode, interval: tuple[Micros, Micros] | None) -> None:
+    def run(self, mode: RuntimeMode, interval: Interval | None) -> None:
         """Run in a mode.
 
         Raises:
@@ -84,7 +84,7 @@ class Runner:
         self._epochs.resume(self._listing.everything)
         self._run_in(mode, interval)
 
-    def _run_in(self, mode: RuntimeMode, interval: tuple[Micros, Micros] | None) -> None:
+    def _run_in(self, mode: RuntimeMode, interval: Interval | None) -> None:
         match mode:
             case RuntimeMode.BATCH if interval is not None:
                 self._epochs.interval(self._listing.everything(), interval)

@@ -38,6 +38,7 @@ from airflow_dataflow_provider.spark.values.frames import schema_bytes, schema_f
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from airflow_dataflow_provider.model.interval import Interval
     from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.progress.log.records import EpochRecord
     from airflow_dataflow_provider.spark.running.workers import Workers
@@ -59,7 +60,7 @@ class Submission:
         pipeline: what.
         mode: how.
         state: the URL of its state, on a file system that Spark, its workers and Airflow all reach.
-        interval: for a batch, the windows whose end lies in ``(from, to]``.
+        interval: for a batch, what it computes; None: everything.
         master: Spark's master; None leaves it to spark-submit, or else is ``local[*]``.
         conf: settings for Spark, :data:`PARTITIONS_CONF`, :data:`~.driver_side.ROWS_CONF`, :data:`RETENTION_CONF`.
         run_id: names this run; by default made up.
@@ -73,7 +74,7 @@ class Submission:
     pipeline: Pipeline
     mode: RuntimeMode
     state: str
-    interval: tuple[Micros, Micros] | None = None
+    interval: Interval | None = None
     master: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     run_id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
@@ -204,11 +205,11 @@ def _spark_workers(submission: Submission, mode: RuntimeMode, ownership: Ownersh
     return SparkWorkers(spark)
 
 
-def check_plan(pipeline: Pipeline, interval: tuple[Micros, Micros] | None) -> None:
+def check_plan(pipeline: Pipeline, interval: Interval | None) -> None:
     """Refuse what the engine does not do, before anything of it is done.
 
     Raises:
-        SubmissionError: ``ENGINE_SOURCE``, ``ENGINE_PAR_DO``, ``SUBMIT_INTERVAL``, ``SUBMIT_INTERVAL_WINDOW``.
+        SubmissionError: ``ENGINE_SOURCE``, ``ENGINE_PAR_DO``, ``SUBMIT_INTERVAL_WINDOW``.
     """
     grouping = pipeline.grouping
     if not isinstance(pipeline.source, Files):
@@ -225,12 +226,6 @@ def check_plan(pipeline: Pipeline, interval: tuple[Micros, Micros] | None) -> No
             )
     if interval is None:
         return
-    if interval[0] >= interval[1]:
-        raise SubmissionError(
-            f"the interval ends at {iso(interval[1])}, before or where it begins ({iso(interval[0])})",
-            hint="give --from the earlier and --to the later time",
-            code="SUBMIT_INTERVAL",
-        )
     if isinstance(grouping.window, GlobalWindows):
         raise SubmissionError(
             "an interval was given, but the window is global",
@@ -341,7 +336,7 @@ def _await_schema(
     return schema
 
 
-def _check_batch_owns(store: Store, log: EpochLog, interval: tuple[Micros, Micros], pipeline: Pipeline) -> None:
+def _check_batch_owns(store: Store, log: EpochLog, interval: Interval, pipeline: Pipeline) -> None:
     """The stream owns windows that have not expired, batch owns expired ones (DESIGN 8)."""
     last = log.last_record()
     if last is None or last.told is None:
@@ -350,9 +345,9 @@ def _check_batch_owns(store: Store, log: EpochLog, interval: tuple[Micros, Micro
     further = last.details.get("further")
     horizon = from_iso(further[-1]["horizon"]) if further else last.told.at(100)
     owned_until = horizon - pipeline.grouping.allowed_lateness if horizon > MIN_TIME else MIN_TIME
-    if interval[1] > owned_until:
+    if interval.end > owned_until:
         raise StateError(
-            f"windows that end up to {iso(interval[1])} are asked for, but the windows after {iso(owned_until)} of "
+            f"windows that end up to {iso(interval.end)} are asked for, but the windows after {iso(owned_until)} of "
             f"{store.url} are still open",
             reason="an incremental run owns a window until it has expired; two writers of one row would fight",
             hint=f"choose --to at or before {iso(owned_until)}, or give the batch a state URL of its own",

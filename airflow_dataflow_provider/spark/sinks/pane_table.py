@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from airflow_dataflow_provider.model.time import to_datetime
-from airflow_dataflow_provider.progress.log.records import Interval
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.spark.aggregates import Aggregates
 from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
+from airflow_dataflow_provider.spark.values.intervals import contains
 
 EPOCH = "epoch"
 
@@ -40,10 +40,9 @@ class PaneTable:
             intervals: the intervals that were replaced, by the epoch that did it: earlier panes of windows that end in
                 one of them count no more.
         """
-        for epoch, (after, until) in intervals:
-            end = pl.col("window_end")
-            gone = (pl.col(EPOCH) < epoch) & (end > to_datetime(after)) & (end <= to_datetime(until))
-            panes = panes.filter(~gone.fill_null(value=False))
+        end = pl.col("window_end").dt.epoch("us")
+        for epoch, interval in intervals:
+            panes = panes.filter(~((pl.col(EPOCH) < epoch) & contains(interval, end)))
         by = [*self.key, "window_start", "window_end"]
         if not (self.discarding or self.has_steps):
             last = panes.group_by(by, maintain_order=True).last().select(panes.columns)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.log.records import EpochRecord
 from airflow_dataflow_provider.progress.store.store import Store
@@ -19,8 +19,7 @@ from tests.benchmarks.engines.spark_settings import settings
 from tests.benchmarks.generate import Events
 from tests.benchmarks.queries import Query
 
-Interval = tuple[Micros, Micros]
-ALWAYS: Interval = (0, 2**52)
+ALWAYS = Interval(0, 2**52)
 """In which every window ends."""
 
 

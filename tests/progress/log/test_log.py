@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from airflow_dataflow_provider.model.errors import OwnershipError, StateError
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.log.records import EpochPlan, Prepared, RowCounts
@@ -170,7 +171,7 @@ def test_the_commits_of_the_stream_are_read_newest_first_and_those_of_intervals_
 ) -> None:
     _commit(log, 0, 1)
     for epoch in (2, 3):
-        log.plan(plan(epoch, kind="interval", interval=(0, 1)))
+        log.plan(plan(epoch, kind="interval", interval=Interval(0, 1)))
         log.commit(interval_record(epoch, 0, 1))
     log.plan(plan(4))
     log.commit(record(4, kind="abandoned"))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, to_micros
 from airflow_dataflow_provider.model.watermarks import DEFAULT_PERCENTILES, WatermarkCurve
 from airflow_dataflow_provider.progress.log.left_out import LeftOut
@@ -96,25 +97,25 @@ def test_an_interval_moves_no_published_watermark() -> None:
 def test_intervals_cover_what_they_computed_and_nothing_between_them() -> None:
     late = interval_record(0, NOON, NOON + 60).following(None)
     early = interval_record(1, NOON - 120, NOON - 60).following(late)
-    assert early.covered.spans == ((NOON - 120, NOON - 60), (NOON, NOON + 60))
+    assert early.covered.intervals == (Interval(NOON - 120, NOON - 60), Interval(NOON, NOON + 60))
     assert record(2).following(early).covered == early.covered
     between = interval_record(3, NOON - 60, NOON).following(early)
-    assert between.covered.spans == ((NOON - 120, NOON + 60),)
+    assert between.covered.intervals == (Interval(NOON - 120, NOON + 60),)
 
 
 def test_a_batch_over_everything_covers_what_is_older_than_its_run() -> None:
     whole = record(0, kind="end_of_input", mode="batch", end_of_input=True)
-    assert whole.following(None).covered.spans == ((MIN_TIME, NOON),)
+    assert whole.following(None).covered.intervals == (Interval(MIN_TIME, NOON),)
     left_out = dataclasses.replace(whole, left_out=LeftOut((Split("a.parquet", 1),), 10))
     drained = dataclasses.replace(whole, mode="streaming")
     for no_batch_over_everything in (left_out, drained):
-        assert not no_batch_over_everything.following(None).covered.spans
+        assert not no_batch_over_everything.following(None).covered.intervals
 
 
 def test_a_record_from_before_coverage_was_kept_covers_nothing() -> None:
     document = interval_record(0, NOON, NOON + 60).following(None).to_json()
     del document["running"]["covered"]
-    assert not EpochRecord.from_json(document).covered.spans
+    assert not EpochRecord.from_json(document).covered.intervals
 
 
 @pytest.mark.parametrize(
@@ -123,8 +124,7 @@ def test_a_record_from_before_coverage_was_kept_covers_nothing() -> None:
         {"kind": "other"},
         {"mode": "STREAMING"},
         {"kind": "interval"},
-        {"interval": (NOON, NOON + 1)},
-        {"kind": "interval", "interval": (NOON, NOON)},
+        {"interval": Interval(NOON, NOON + 1)},
         {"panes": -1},
         {"backlog": -1},
         {"claimable": 101},

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from airflow_dataflow_provider.model.errors import DefinitionError
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
 from airflow_dataflow_provider.progress.log.coverage import Coverage
@@ -107,8 +108,9 @@ def test_a_percentile_above_what_can_be_claimed_will_never_be_reached() -> None:
     assert _ask(percentile=99, claimable=99).verdict is NOT_YET
 
 
-def _batch(*spans: tuple[int, int], **changes: Any) -> dict[str, Any]:
-    return {"mode": "batch", "state": "completed", "watermarks": NOTHING_KNOWN, "covered": Coverage(spans), **changes}
+def _batch(*intervals: tuple[int, int], **changes: Any) -> dict[str, Any]:
+    covered = Coverage(tuple(Interval(*each) for each in intervals))
+    return {"mode": "batch", "state": "completed", "watermarks": NOTHING_KNOWN, "covered": covered, **changes}
 
 
 def test_a_completed_batch_over_everything_has_reached_every_time_before_it_ran_and_none_after() -> None:

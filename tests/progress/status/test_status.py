@@ -6,6 +6,7 @@ import pytest
 
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
 from airflow_dataflow_provider.progress.log.left_out import LeftOut
@@ -83,7 +84,7 @@ def test_a_batch_that_finished_is_completed(store: Store) -> None:
     assert _status(store).state == "running"
     driver.release(NOON)
     status = _status(store)
-    assert (status.state, status.end_of_input, status.interval) == ("completed", True, (NOON, NOON + SECOND))
+    assert (status.state, status.end_of_input, status.interval) == ("completed", True, Interval(NOON, NOON + SECOND))
 
 
 @pytest.mark.parametrize(
@@ -173,8 +174,9 @@ def test_intervals_say_what_they_cover_and_move_no_watermark(store: Store) -> No
     log.commit(interval_record(1, NOON - 2 * SECOND, NOON - SECOND, published=NOTHING_KNOWN))
     status = _status(store)
     assert status.watermarks == NOTHING_KNOWN
-    assert status.covered.spans == ((NOON - 2 * SECOND, NOON - SECOND), (NOON, NOON + 2 * SECOND))
-    assert status.interval == (NOON - 2 * SECOND, NOON - SECOND)
+    early = Interval(NOON - 2 * SECOND, NOON - SECOND)
+    assert status.covered.intervals == (early, Interval(NOON, NOON + 2 * SECOND))
+    assert status.interval == early
 
 
 def test_the_status_is_as_new_as_the_newest_thing_told(store: Store) -> None:

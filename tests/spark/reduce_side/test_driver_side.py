@@ -23,6 +23,7 @@ from airflow_dataflow_provider import (
     Sum,
 )
 from airflow_dataflow_provider.model.combiners import Combiner
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.par_do import ParDo, Row
 from airflow_dataflow_provider.model.triggers import Trigger
@@ -61,7 +62,7 @@ def go(
     what: Pipeline,
     state: Path,
     mode: RuntimeMode = RuntimeMode.MICRO_BATCH,
-    interval: tuple[int, int] | None = None,
+    interval: Interval | None = None,
     **conf: str,
 ) -> None:
     run(Submission(what, mode, str(state), conf={"dataflow.state.partitions": "3", **conf}, interval=interval))
@@ -94,9 +95,9 @@ def test_epochs_go_from_workers_to_the_driver_and_back_on_one_state(tmp_path: Pa
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(("keys", "few"), [(20, True), (1_000, False)])
-@pytest.mark.parametrize("interval", [None, (0, 2_000_000_000_000_000)])
+@pytest.mark.parametrize("interval", [None, Interval(0, 2_000_000_000_000_000)])
 def test_the_keys_of_the_first_rows_say_where_a_first_batch_is_reduced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: int, few: bool, interval: tuple[int, int] | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: int, few: bool, interval: Interval | None
 ) -> None:
     source, state, frame = tmp_path / "source", tmp_path / "state", events(2_000, keys=keys)
     write_files(source, frame, files=2)

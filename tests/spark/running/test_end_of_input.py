@@ -25,6 +25,7 @@ from airflow_dataflow_provider import (
     Trigger,
 )
 from airflow_dataflow_provider.model.batch import FAIL, FIRE, IGNORE
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.spark.running.submit import Submission, run
@@ -59,7 +60,7 @@ def go(
     state: Path,
     policy: ProcessingTimeAtEndOfInput | None,
     *,
-    interval: tuple[int, int] | None = None,
+    interval: Interval | None = None,
     hours_later: int = 1,
 ) -> list[int]:
     """A batch that runs so long after the first arrival; how many panes each epoch of the state has published."""
@@ -113,5 +114,5 @@ def test_nothing_is_pending_where_the_watermark_has_published_it(source: Path, t
 
 def test_an_interval_fires_what_is_pending(source: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
-    go(plan(source), state, None, interval=(0, 2**52))
+    go(plan(source), state, None, interval=Interval(0, 2**52))
     assert is_whole(state)

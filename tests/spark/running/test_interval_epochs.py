@@ -19,6 +19,7 @@ from airflow_dataflow_provider import (
 )
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.elements import Element
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, NOTHING_KNOWN
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
@@ -29,7 +30,7 @@ from tests.spark.in_process import InProcess
 
 DAY = 86_400_000_000
 NOW = 1_400_000_000_000_000
-EVERYTHING = (0, NOW)
+EVERYTHING = Interval(0, NOW)
 
 
 def without_at_epoch(pipeline: Pipeline) -> bool:

@@ -22,8 +22,9 @@ from airflow_dataflow_provider import (
     Sum,
     WindowStrategy,
 )
-from airflow_dataflow_provider.model.time import to_datetime
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.values.intervals import contains
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.spark.events import ARRIVALS_BEGIN, events, write_files
 
@@ -67,12 +68,12 @@ def test_an_interval_gives_the_windows_that_end_in_it_as_all_of_the_input_makes_
     what = define(Files(f"{tmp_path}/source/*.parquet", event_time="happened", arrival_time="arrived"), window)
     whole, part = str(tmp_path / "whole"), str(tmp_path / "part")
     # A calendar day ends long after the others' windows.
-    interval = (FROM, TO + 86_400_000_000 if isinstance(window, CalendarWindows) else TO)
+    interval = Interval(FROM, TO + 86_400_000_000 if isinstance(window, CalendarWindows) else TO)
     run(Submission(what, RuntimeMode.BATCH, whole))
     for _ in range(2):  # again: it replaces itself
         run(Submission(what, RuntimeMode.BATCH, part, interval))
-    end = pl.col("window_end")
-    wanted = PaneLogReader(whole).current().filter((end > to_datetime(interval[0])) & (end <= to_datetime(interval[1])))
+    end = pl.col("window_end").dt.epoch("us")
+    wanted = PaneLogReader(whole).current().filter(contains(interval, end))
     found = PaneLogReader(part).current()
     values = ["window_start", "window_end", *what.grouping.key, *what.grouping.combiners]
     assert len(wanted) > 3

@@ -21,6 +21,7 @@ from airflow_dataflow_provider import (
     SubmissionError,
     Sum,
 )
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import MIN_TIME, iso
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
 from airflow_dataflow_provider.progress.log.log import EpochLog
@@ -137,7 +138,7 @@ def test_an_epoch_with_elements_and_the_end_of_input_take_signals_too(tmp_path: 
 def test_the_recomputing_of_an_interval_leaves_signals_to_the_stream(tmp_path: Path) -> None:
     driver = Driver(tmp_path)
     raise_signal(tmp_path, "request")
-    driver.interval(SPLITS, (0, 1))
+    driver.interval(SPLITS, Interval(0, 1))
     assert heard(tmp_path) == [[]]
     assert len(pending(Store.open(str(tmp_path)))) == 1
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from airflow_dataflow_provider import ACCUMULATING, ACCUMULATING_AND_RETRACTING, DISCARDING, Count, PaneLog, StateError
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.refinement import Refinement
-from airflow_dataflow_provider.progress.log.records import Interval
 from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain
 from airflow_dataflow_provider.progress.panes.pane_commits import DATA
 from airflow_dataflow_provider.progress.store.store import Store
@@ -94,7 +94,7 @@ PANES = st.lists(
     max_size=4,
 )
 BORDERS = st.tuples(st.integers(0, 2), st.integers(1, 3)).map(
-    lambda pair: (pair[0] * MINUTE, (pair[0] + pair[1]) * MINUTE)
+    lambda pair: Interval(pair[0] * MINUTE, (pair[0] + pair[1]) * MINUTE)
 )
 EPOCH = st.tuples(st.just("epoch"), PANES, st.none() | BORDERS)
 COMPACT = st.tuples(st.just("compact"), st.integers(1, 3), st.integers(0, 12) | st.just(1_000))
@@ -215,7 +215,7 @@ def test_panes_go_by_their_retention_and_the_table_keeps_them(tmp_path: Path) ->
     log = open_log(tmp_path, what)
     store = Store.open(tmp_path / "panes")
     for epoch in range(20):
-        publish(*log, epoch, [Said("a", 0, epoch), Said("b", epoch, 1)], (0, 1) if epoch == 2 else None)
+        publish(*log, epoch, [Said("a", 0, epoch), Said("b", epoch, 1)], Interval(0, 1) if epoch == 2 else None)
         if epoch % 5 == 4:  # epochs are committed at their number here
             compaction(store, commits=1, retention=6, largest_file=1).run(epoch + 1, epoch)
     reader = PaneLogReader(str(tmp_path))

@@ -12,6 +12,7 @@ import pytest
 
 from airflow_dataflow_provider import DataError, DataflowError, Pipeline, RuntimeMode
 from airflow_dataflow_provider.__main__ import main
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.requests.requests import pending
 from airflow_dataflow_provider.progress.status.status import Status, read_status
@@ -27,7 +28,7 @@ from airflow_dataflow_provider.testing.panes import assert_panes
 from tests.spark.events import as_truth, events, pipeline, truth, write_files
 
 MICRO_BATCH, BATCH = RuntimeMode.MICRO_BATCH, RuntimeMode.BATCH
-ALWAYS = (0, 2**52)
+ALWAYS = Interval(0, 2**52)
 """An interval in which every window ends."""
 
 
@@ -46,7 +47,7 @@ def state(tmp_path: Path) -> Path:
     return tmp_path / "state"
 
 
-def go(what: Pipeline, state: Path, mode: RuntimeMode = MICRO_BATCH, interval: tuple[int, int] | None = None) -> Status:
+def go(what: Pipeline, state: Path, mode: RuntimeMode = MICRO_BATCH, interval: Interval | None = None) -> Status:
     conf = {"dataflow.state.partitions": "2"}
     run(Submission(what, mode, str(state), interval, conf=conf, workers=ThisProcess()))
     return read_status(str(state))
@@ -260,7 +261,7 @@ def test_an_interval_finishes_what_an_interrupted_run_had_planned(
 ) -> None:
     what = pipeline(source, lateness="1h")
     falls_over(monkeypatch, what, state, Epochs, "_execute")
-    go(what, state, BATCH, (0, 1))
+    go(what, state, BATCH, Interval(0, 1))
     assert kinds(state) == ["data", "interval"]
     assert go(what, state).rows.read == 4_000
 
