@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.progress.status.skew import read_skew
 
 
@@ -21,18 +20,10 @@ def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse has no public name
 
 def call(options: argparse.Namespace) -> int:
     """Read the epoch log, draw it, write the picture."""
-    from airflow_dataflow_provider.cli.pictures.skew_picture import draw  # noqa: PLC0415 - other commands draw nothing
+    from airflow_dataflow_provider.cli.pictures.saving import save  # noqa: PLC0415 - other commands draw nothing
+    from airflow_dataflow_provider.cli.pictures.skew_picture import draw  # noqa: PLC0415
 
     skew = read_skew(options.state)
-    picture = draw(skew, options.title)
-    try:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(picture, encoding="utf-8")
-    except OSError as error:
-        raise SubmissionError(
-            f"the picture cannot be written to {options.out}: {error.strerror}",
-            hint="give --out another place",
-            code="SUBMIT_OUTPUT",
-        ) from error
+    save(draw(skew, options.title), options.out)
     print(f"{options.out}: {skew.epochs:,} epochs, {skew.rows:,} rows")  # noqa: T201 - what the command has done
     return 0

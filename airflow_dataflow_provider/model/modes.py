@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
 from airflow_dataflow_provider.model.errors import DefinitionError, SubmissionError
 
@@ -17,14 +18,20 @@ class Boundedness(StrEnum):
 class RuntimeMode(StrEnum):
     """Where the epochs come from; chosen at submission, never in the pipeline."""
 
-    BATCH = "batch"
-    """One epoch over what is there, then the end of input."""
-    MICRO_BATCH = "micro-batch"
-    """The epochs of the backlog that is there, then a last clock-only epoch; then it stops and keeps its state."""
-    STREAMING = "streaming"
-    """Epochs for ever, until it is asked to stop."""
-    AUTOMATIC = "automatic"
-    """BATCH when every source is bounded, STREAMING otherwise."""
+    BATCH = "batch", "One epoch over the input that is there, then the end of input, at which every open window fires."
+    MICRO_BATCH = "micro-batch", "Epochs until the backlog is read, then one of the clock alone. The state is kept."
+    STREAMING = "streaming", "Epochs until it is asked to stop."
+    AUTOMATIC = "automatic", "BATCH when the source is bounded, STREAMING otherwise."
+
+    def __new__(cls, value: str, sentence: str = "") -> Self:
+        """A member whose docstring is this sentence."""
+        member = str.__new__(cls, value)
+        member._value_, member.__doc__ = value, sentence
+        return member
+
+    def describe(self) -> str:
+        """One sentence for people."""
+        return self.__doc__ or ""
 
     @classmethod
     def parse(cls, text: str) -> RuntimeMode:

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from airflow_dataflow_provider.model.code_name import code_name
+from airflow_dataflow_provider.model.described import Described
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.windows.strategy import WindowStrategy
 
@@ -30,7 +31,7 @@ TYPES: tuple[type, ...] = (str, int, float, bool, bytes, dt.datetime, dt.date, D
 """The types that a column made by Python can be said to have."""
 
 
-class ParDo(ABC):
+class ParDo(Described, ABC):
     """A stateless step from elements to elements: none, one or several for each."""
 
     __slots__ = ()
@@ -52,7 +53,7 @@ def _check_columns(name: str, reads: object) -> None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SparkColumns(ParDo):
-    """Columns computed, and rows kept, by Spark SQL expressions; they mean exactly what Spark says they mean.
+    """Columns computed, and rows kept, by Spark SQL expressions, with exactly Spark's meaning.
 
     All columns stay, those named here are added or replaced. The expressions see the columns as they were before.
 

@@ -13,7 +13,7 @@ from airflow_dataflow_provider.model.combiners import Combiner
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.grouping import END_OF_WINDOW, Grouping, OutputTime
 from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo, code_of
-from airflow_dataflow_provider.model.refinement import ACCUMULATING, ACCUMULATING_AND_RETRACTING, DISCARDING, Refinement
+from airflow_dataflow_provider.model.refinement import ACCUMULATING, Refinement
 from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.sinks import PaneLog, Sink
 from airflow_dataflow_provider.model.sources import Source
@@ -333,23 +333,15 @@ def _check_follows(first: Grouping, second: Grouping) -> None:
     Raises:
         DefinitionError: ``DEFINITION_GROUPINGS``.
     """
-    if not proofs.fires_once(first):
-        if first.refinement is DISCARDING:
-            reason = "a window of the first grouping can have several panes, and the next one would count each of them"
-            proofs.refuse(Risk.NEEDS_RETRACTION, reason, first)
-        elif second.refinement is not ACCUMULATING_AND_RETRACTING:
-            reason = "results before it are taken back, so a window can become empty, and only a retraction can say so"
-            proofs.refuse(Risk.NEEDS_RETRACTION, reason, second)
-        if second.window.merges:
-            raise DefinitionError(
-                f"{second.window!r} cannot group results that may be taken back",
-                reason="windows that have merged are not split again when the element between them is gone",
-                hint=(
-                    "let the first grouping fire once (Repeat(AtWatermark()), no allowed lateness), "
-                    "or use fixed windows"
-                ),
-                code="DEFINITION_GROUPINGS",
-            )
+    proofs.refuse(Risk.NEEDS_RETRACTION, proofs.counts_twice(first), first)
+    proofs.refuse(Risk.NEEDS_RETRACTION, proofs.may_become_empty(second, first), second)
+    if second.window.merges and not proofs.fires_once(first):
+        raise DefinitionError(
+            f"{second.window!r} cannot group results that may be taken back",
+            reason="windows that have merged are not split again when the element between them is gone",
+            hint="let the first grouping fire once (Repeat(AtWatermark()), no allowed lateness), or use fixed windows",
+            code="DEFINITION_GROUPINGS",
+        )
     if isinstance(first.window, GlobalWindows) and first.output_time is END_OF_WINDOW:
         raise DefinitionError(
             "a result of the global window has no event time for the next grouping",

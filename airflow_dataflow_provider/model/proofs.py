@@ -6,16 +6,17 @@ Each proof answers None, or the reason; a plan with a reason is refused, with th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.errors import DefinitionError
-from airflow_dataflow_provider.model.refinement import ACCUMULATING, ACCUMULATING_AND_RETRACTING
+from airflow_dataflow_provider.model.refinement import ACCUMULATING, ACCUMULATING_AND_RETRACTING, DISCARDING
 from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.triggers import AtWatermark, Repeat, RepeatUntil, SequenceOf, Trigger
 from airflow_dataflow_provider.model.windows import GlobalWindows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from airflow_dataflow_provider.model.grouping import Grouping
     from airflow_dataflow_provider.model.par_do import ParDo
@@ -125,6 +126,51 @@ def needs_retraction(grouping: Grouping, sink: Sink | None = None, steps: Sequen
     if sink is not None and (retracts or (steps and replaces(grouping))) and not sink.takes_retractions:
         return f"{sink!r} does not understand retractions"
     return None
+
+
+def counts_twice(grouping: Grouping) -> str | None:
+    """Why the grouping after this one would count one result several times, or None."""
+    if grouping.refinement is not DISCARDING or fires_once(grouping):
+        return None
+    return "a window of the first grouping can have several panes, and the next one would count each of them"
+
+
+def may_become_empty(grouping: Grouping, before: Grouping) -> str | None:
+    """Why a grouping must retract results that have lost all their elements, or None."""
+    if fires_once(before) or before.refinement is DISCARDING or grouping.refinement is ACCUMULATING_AND_RETRACTING:
+        return None
+    return "results before it are taken back, so a window can become empty, and only a retraction can say so"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of the proofs of one risk for one grouping.
+
+    Attributes:
+        grouping: its position, from 0.
+        risk: what was looked for.
+        reason: why the plan has the risk; None: it was proven that it has not.
+        accepted: whether the user accepts the risk.
+    """
+
+    grouping: int
+    risk: Risk
+    reason: str | None
+    accepted: bool
+
+
+def findings(groupings: Sequence[Grouping], sink: Sink, steps: Sequence[ParDo]) -> Iterator[Finding]:
+    """Every proof about every grouping of a plan, with its sink and the steps before that."""
+    for number, grouping in enumerate(groupings):
+        reasons = {Risk.MAY_LOSE_DATA: may_lose_data(grouping), Risk.MAY_NEVER_FIRE: may_never_fire(grouping)}
+        if number + 1 == len(groupings):
+            retraction = needs_retraction(grouping, sink, steps)
+        else:
+            retraction = needs_retraction(grouping) or counts_twice(grouping)
+        if number:
+            retraction = retraction or may_become_empty(grouping, groupings[number - 1])
+        for risk, reason in {**reasons, Risk.NEEDS_RETRACTION: retraction}.items():
+            yield Finding(number, risk, reason, accepted=risk in grouping.accept)
 
 
 _WAY_OUT = {

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Self
 
 
 class Refinement(Enum):
     """What a pane says about the panes before it; prints as the constant's name."""
 
-    DISCARDING = "discarding"
-    """Each pane holds only what came since the last one: consumers add them up."""
-    ACCUMULATING = "accumulating"
-    """Each pane holds everything so far: consumers overwrite."""
-    ACCUMULATING_AND_RETRACTING = "accumulating-and-retracting"
-    """As accumulating, and each pane is preceded by a retraction of the one it replaces."""
+    DISCARDING = "discarding", "Each pane holds only what came since the one before. Readers add panes up."
+    ACCUMULATING = "accumulating", "Each pane holds everything so far. Readers keep the last one."
+    ACCUMULATING_AND_RETRACTING = (
+        "accumulating-and-retracting",
+        "Each pane holds everything so far, and a retraction of the pane that it replaces precedes it.",
+    )
+
+    def __new__(cls, value: str, sentence: str) -> Self:
+        """A member whose docstring is this sentence."""
+        member = object.__new__(cls)
+        member._value_, member.__doc__ = value, sentence
+        return member
+
+    def describe(self) -> str:
+        """One sentence for people."""
+        return self.__doc__ or ""
 
     def __repr__(self) -> str:
         return self.name

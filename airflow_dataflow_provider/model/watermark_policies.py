@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Never
 
+from airflow_dataflow_provider.model.described import Described
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.time import Duration, Micros, duration, duration_text
 
@@ -24,7 +25,7 @@ def _idle_text(idle_after: Micros | None) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class DelayWatermark:
+class DelayWatermark(Described):
     """The watermark as frontier minus a quantile of the observed delay.
 
     ``W_p`` is the frontier (how far, in arrival time, the source has been read) minus the ``p``-quantile of the delay
@@ -76,7 +77,7 @@ class DelayWatermark:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BoundedDelay:
+class BoundedDelay(Described):
     """The watermark as the greatest event time seen minus a fixed bound, at every percentile.
 
     It says that an element comes at most ``bound`` after one with a later event time. Flink calls it bounded

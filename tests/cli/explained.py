@@ -1,4 +1,4 @@
-"""Pipelines whose explanations are in ``golden/``: between them they meet every turn that the words can take."""
+"""Pipelines to explain: between them they have every kind of part."""
 
 from __future__ import annotations
 

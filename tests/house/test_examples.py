@@ -102,7 +102,8 @@ def test_a_pipeline_of_an_example_is_one_that_can_be_explained() -> None:
     for name, code in DEFINING.items():
         pipelines = [value for value in run(code).values() if isinstance(value, Pipeline)]
         # A function of an example stands in no module that could be named.
-        refused = {error.code for pipeline in pipelines for error in explain(pipeline).refusals} - {"SUBMIT_FUNCTION"}
+        errors = {error["error"] for pipeline in pipelines for error in explain(pipeline)["refused"]}
+        refused = errors - {"SUBMIT_FUNCTION"}
         if refused or not pipelines:
             wrong.append(f"{name}: {refused or 'no pipeline'}")
     assert not wrong, "\n".join(wrong)

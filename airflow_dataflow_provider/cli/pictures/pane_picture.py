@@ -46,6 +46,7 @@ _ACROSS, _UP = 11, 8
 _RADIUS = 9.5
 _PLACES = (0.5, 0.3, 0.7, 0.15, 0.85, 0.4, 0.6, 0.22, 0.78)
 """Places of a value along its box, best first."""
+_LONGEST_NOTE = 140
 _MINUS = "\N{MINUS SIGN}"
 
 
@@ -111,8 +112,9 @@ class _Picture:
         canvas = self._canvas
         canvas.text(_LEFT - 54, 34, self._title, size=18, colour=INK, weight="600")
         for number, line in enumerate(self._note.splitlines()):
-            size = min(12.5, (_RIGHT - _LEFT + 54) / text_width(line, 1))
-            canvas.text(_LEFT - 54, 56 + 17 * number, line, size=size)
+            shown = line if len(line) <= _LONGEST_NOTE else f"{line[: _LONGEST_NOTE - 1]}…"
+            size = min(12.5, (_RIGHT - _LEFT + 54) / text_width(shown, 1))
+            canvas.text(_LEFT - 54, 56 + 17 * number, shown, size=size)
         self._axes()
         plot = canvas.clip("plot", _LEFT - 1, _TOP - 1, _RIGHT + 1, _BOTTOM + 1)
         self._boxes(plot)

@@ -20,7 +20,7 @@ from airflow_dataflow_provider.model.combiners.protocol import (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Min(Combiner):
-    """The least value of a column, None over none. NaN is greater than any number, so it is a result only alone.
+    """The least value of a column, None over none. NaN is greater than any number.
 
     Under retraction it keeps every value with its count.
     """
@@ -51,7 +51,7 @@ class Min(Combiner):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Max(Combiner):
-    """The greatest value of a column, None over none. NaN is greater than any number, infinity included.
+    """The greatest value of a column, None over none. NaN is greater than any number.
 
     Under retraction it keeps every value with its count.
     """

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from airflow_dataflow_provider.model.described import Described
 from airflow_dataflow_provider.model.errors import DefinitionError
 
 Accumulator = Any
@@ -19,7 +20,7 @@ Columns = str | tuple[str, ...]
 """One column, whose value counts where there is one; or several, as a row that stays together, nulls included."""
 
 
-class Combiner(ABC):
+class Combiner(Described, ABC):
     """One aggregate of a grouping; the base of the built-in ones and of the user's own.
 
     A combiner of one's own is a frozen dataclass with the four methods and a :attr:`result_type`::

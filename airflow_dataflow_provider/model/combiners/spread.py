@@ -67,7 +67,7 @@ class Variance(Combiner):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StdDev(Variance):
-    """The standard deviation: the square root of :class:`Variance`, with the same arguments."""
+    """The standard deviation of a numeric column, as float64: the square root of the variance."""
 
     def extract(self, accumulator: _Moments) -> float | None:
         """The standard deviation."""

@@ -107,7 +107,7 @@ class AtPeriod(ClockTrigger):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AfterDelay(ClockTrigger):
-    """When the pane's first element arrived so long ago, in processing time."""
+    """When ``delay`` of processing time has passed since the pane's first element arrived."""
 
     delay: Micros
     looks_at_processing_time = True
@@ -137,7 +137,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AtSignal(Trigger):
-    """When a signal of this name has been raised from outside: by a DAG, a call, or a file.
+    """When a signal of this name is raised from outside: by a DAG, a call, or a file.
 
     A signal is heard by every window that has something new when it is raised, at the boundary of the epoch that takes
     note of it; windows with nothing new, and those that open later, do not hear it. The state says whether it was

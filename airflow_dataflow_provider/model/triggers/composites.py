@@ -136,7 +136,7 @@ class RepeatUntil(_Parallel):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AnyOf(_Parallel):
-    """When one of its triggers is due; finishes as soon as one of those has finished."""
+    """When one of its triggers is due; finishes as soon as one of them finishes."""
 
     triggers: tuple[Trigger, ...]
 
@@ -247,7 +247,10 @@ class AllOf(_Parallel):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SequenceOf(Composite):
-    """One trigger after the other; finishes with the last. The state is ``(position, state of that trigger)``."""
+    """One trigger after the other; finishes with the last.
+
+    The state is ``(position, state of that trigger)``.
+    """
 
     triggers: tuple[Trigger, ...]
 

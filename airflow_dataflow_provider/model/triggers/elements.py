@@ -28,7 +28,10 @@ def _at_least_one(value: object, what: str) -> int:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AtCount(Trigger):
-    """With the ``n``-th element since it started; the state is the count."""
+    """With the ``n``-th element since the trigger started.
+
+    The state is the count.
+    """
 
     n: int
     looks_at_elements = True
@@ -62,7 +65,9 @@ class AtCount(Trigger):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AtBytes(Trigger):
-    """With the element that brings the bytes since it started to ``n``; the state is their number.
+    """With the element that brings the bytes since the trigger started to ``n``.
+
+    The state is their number.
 
     An element weighs what its ``measured`` columns do: 8 bytes for a number or a time, 1 for a boolean, the UTF-8
     length of a text, the length of binary data, 0 for a null.

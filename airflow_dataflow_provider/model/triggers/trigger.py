@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.described import Described
 from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.time import MAX_TIME, Micros
@@ -65,7 +66,7 @@ class Situation:
         return self.at_boundary and self.fresh and self.clock.watermark == MAX_TIME
 
 
-class Trigger(ABC):
+class Trigger(Described, ABC):
     """One answer to *when*. Every method is a pure function of its arguments.
 
     A trigger that is due stays due until a pane is fired, whatever comes in between; composites count on it.

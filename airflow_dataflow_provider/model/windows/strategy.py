@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from airflow_dataflow_provider.model.described import Described
 from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.model.windows.window import Key, Window
 
@@ -15,7 +16,7 @@ Merged = tuple[Window, frozenset[Window]]
 """What some windows of one key become: the result, and the windows that it is made of."""
 
 
-class WindowStrategy(ABC):
+class WindowStrategy(Described, ABC):
     """How elements get their windows.
 
     A user's own strategy overrides :meth:`assign` and, where windows of one key depend on each other, :meth:`merge`;

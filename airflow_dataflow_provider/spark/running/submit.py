@@ -101,13 +101,7 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
         DataflowError: for everything that is refused, and for what the data does not allow.
     """
     pipeline, now = submission.pipeline, submission.now
-    mode = submission.mode.resolve(pipeline.source.boundedness, has_interval=submission.interval is not None)
-    check_plan(pipeline, submission.interval)
-    check_named(pipeline)
-    submission.policies.check(pipeline, mode, has_interval=submission.interval is not None)
-    if mode is not RuntimeMode.BATCH:
-        for grouping in pipeline.groupings:
-            refuse(Risk.MAY_NEVER_FIRE, never_fires_in_a_stream(grouping), grouping)
+    mode = check_definition(pipeline, submission.mode, submission.interval, submission.policies)
     store = Store.open(submission.state)
     _check_store(store)
     schema = _schema(pipeline, store, needed=mode is RuntimeMode.BATCH)
@@ -203,6 +197,27 @@ def _spark_workers(submission: Submission, mode: RuntimeMode, ownership: Ownersh
     ownership.heartbeat(submission.now(), application_id=context.applicationId, ui=context.uiWebUrl)
     submission.on_start(mode, spark)
     return SparkWorkers(spark)
+
+
+def check_definition(
+    pipeline: Pipeline, mode: RuntimeMode, interval: Interval | None, policies: BatchPolicies
+) -> RuntimeMode:
+    """Every check of a run that needs neither its source nor its state.
+
+    Returns:
+        The mode that really runs.
+
+    Raises:
+        DataflowError: for what is refused.
+    """
+    resolved = mode.resolve(pipeline.source.boundedness, has_interval=interval is not None)
+    check_plan(pipeline, interval)
+    check_named(pipeline)
+    policies.check(pipeline, resolved, has_interval=interval is not None)
+    if resolved is not RuntimeMode.BATCH:
+        for grouping in pipeline.groupings:
+            refuse(Risk.MAY_NEVER_FIRE, never_fires_in_a_stream(grouping), grouping)
+    return resolved
 
 
 def check_plan(pipeline: Pipeline, interval: Interval | None) -> None:
@@ -302,6 +317,16 @@ def _schema(pipeline: Pipeline, store: Store, *, needed: bool) -> Schema | None:
         wanted = pipeline.input_columns(tuple(stored))
         if {*wanted} <= stored.keys():
             return {name: stored[name] for name in wanted}
+    return first_schema(pipeline, listing)
+
+
+def first_schema(pipeline: Pipeline, listing: SourceListing) -> Schema | None:
+    """The types of the columns that are read, from the first file; None before there is one.
+
+    Raises:
+        DataflowError: as :func:`~.reading.column_types` and :func:`~.reading.check_columns`.
+    """
+    source = listing.source
     first = next(iter(listing.everything()), None)
     if first is None:
         return None

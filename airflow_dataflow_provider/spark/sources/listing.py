@@ -35,7 +35,7 @@ class SourceListing:
     """
 
     def __init__(self, source: Files, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._source = source
+        self.source = source
         self._files, path = file_system(source.path, monotonic)
         self._patterns = list(self._split_up(path))
         self._fixed = [folder for folder, _ in self._patterns] if _GLOB.search(path) else [path]
@@ -48,7 +48,7 @@ class SourceListing:
         """
         if not any(self._files.exists(path) for path in self._fixed):
             raise SubmissionError(
-                f"the source path {self._source.path!r} does not exist ({self._fixed[0]} is not there)",
+                f"the source path {self.source.path!r} does not exist ({self._fixed[0]} is not there)",
                 reason="a mistyped path would look like a source without data",
                 hint="correct the path, or create the folder before the pipeline starts",
                 code="SOURCE_NOT_FOUND",
@@ -87,7 +87,7 @@ class SourceListing:
         """A folder without wildcards, and the patterns of the names below it, for each pattern that the path means."""
         if not _GLOB.search(path) or self._files.exists(path):
             if self._files.is_folder(path):
-                yield path, (_ANY_FOLDERS, f"*.{self._source.format}")
+                yield path, (_ANY_FOLDERS, f"*.{self.source.format}")
             else:
                 folder, _, name = path.rpartition("/")
                 yield folder or "/", (_literal(name),)
@@ -124,7 +124,7 @@ class SourceListing:
         for inner in entries.folders:
             if matches(PurePosixPath(inner).name):
                 # A pattern that ends in a folder means the files below it.
-                yield from self._below(inner, rest or (_ANY_FOLDERS, f"*.{self._source.format}"), read)
+                yield from self._below(inner, rest or (_ANY_FOLDERS, f"*.{self.source.format}"), read)
         if not rest:
             yield from (split for split in entries.files if matches(PurePosixPath(split.path).name))
 
