@@ -97,7 +97,7 @@ def test_a_trigger_is_a_tree_with_a_sentence_from_each_class() -> None:
     assert [(part["depth"], part["code"]) for part in parts] == [
         (0, "SequenceOf(...)"), (1, "AtWatermark(97)"), (1, "Repeat(...)"), (2, "AtWatermark()"),
     ]  # fmt: skip
-    assert parts[0]["does"] == "One trigger after the other; finishes with the last."
+    assert parts[0]["does"] == "Fires with one trigger after the other, and finishes with the last."
 
 
 def test_a_trigger_and_a_window_of_ones_own_explain_themselves() -> None:

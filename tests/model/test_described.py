@@ -6,7 +6,10 @@ from airflow_dataflow_provider import AtSignal, AtWatermark, Refinement, Runtime
 
 
 def test_a_value_says_the_first_line_of_its_docstring() -> None:
-    assert AtSignal("x").describe() == "When a signal of this name is raised from outside: by a DAG, a call, or a file."
+    assert (
+        AtSignal("x").describe()
+        == "Fires when a signal of this name is raised from outside: by a DAG, a call, or a file."
+    )
 
 
 def test_a_class_of_ones_own_says_its_own_line_or_what_it_overrides() -> None:

@@ -36,7 +36,7 @@ class ClockTrigger(Trigger):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AtWatermark(ClockTrigger):
-    """When the watermark of a percentile reaches the end of the window; finishes there.
+    """Fires when the watermark of a percentile reaches the end of the window, and finishes there.
 
     The first time it is due even if nothing came since the last pane (that pane says: this is complete). Where the
     watermark had already passed at the last pane, it is due as soon as something new has come.
@@ -75,7 +75,7 @@ def _positive(value: Duration, what: str) -> Micros:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AtPeriod(ClockTrigger):
-    """On the ticks of processing time, every ``period`` since 1970-01-01T00:00Z, if something new has come.
+    """Fires on the ticks of processing time, every ``period`` since 1970-01-01T00:00Z, if something new has come.
 
     It is due once a tick lies between the arrival of the pane's first element and the clock (arrival < tick <= clock).
 
@@ -107,7 +107,7 @@ class AtPeriod(ClockTrigger):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AfterDelay(ClockTrigger):
-    """When ``delay`` of processing time has passed since the pane's first element arrived."""
+    """Fires ``delay`` of processing time after the pane's first element arrived."""
 
     delay: Micros
     looks_at_processing_time = True
@@ -125,7 +125,7 @@ class AfterDelay(ClockTrigger):
 
 @dataclass(frozen=True, slots=True)
 class AtEpoch(ClockTrigger):
-    """At the boundary of every epoch that brought something new: as early as the engine can."""
+    """Fires at the boundary of every epoch that brought something new: as early as the engine can."""
 
     def is_due(self, now: Situation) -> bool:
         """Something new has come."""
@@ -137,7 +137,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AtSignal(Trigger):
-    """When a signal of this name is raised from outside: by a DAG, a call, or a file.
+    """Fires when a signal of this name is raised from outside: by a DAG, a call, or a file.
 
     A signal is heard by every window that has something new when it is raised, at the boundary of the epoch that takes
     note of it; windows with nothing new, and those that open later, do not hear it. The state says whether it was

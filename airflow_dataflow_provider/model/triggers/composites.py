@@ -24,7 +24,7 @@ class Composite(Trigger):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Repeat(Composite):
-    """The inner trigger again and again; never finishes."""
+    """Fires with the inner trigger again and again, and never finishes."""
 
     trigger: Trigger
 
@@ -101,7 +101,7 @@ class _Parallel(Composite):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RepeatUntil(_Parallel):
-    """The first trigger again and again, until the second is due: that is the last firing."""
+    """Fires with the first trigger again and again, until the second is due: that is the last firing."""
 
     trigger: Trigger
     until: Trigger
@@ -136,7 +136,7 @@ class RepeatUntil(_Parallel):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AnyOf(_Parallel):
-    """When one of its triggers is due; finishes as soon as one of them finishes."""
+    """Fires when one of its triggers is due, and finishes as soon as one of them finishes."""
 
     triggers: tuple[Trigger, ...]
 
@@ -177,7 +177,7 @@ class AnyOf(_Parallel):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AllOf(_Parallel):
-    """When all of its triggers are due; those that have finished count as due. Finishes when all have.
+    """Fires when all of its triggers are due; those that have finished count as due. It finishes when all have.
 
     The state is ``(finished, part)`` for each.
     """
@@ -247,7 +247,7 @@ class AllOf(_Parallel):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SequenceOf(Composite):
-    """One trigger after the other; finishes with the last.
+    """Fires with one trigger after the other, and finishes with the last.
 
     The state is ``(position, state of that trigger)``.
     """

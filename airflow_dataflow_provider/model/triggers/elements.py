@@ -28,7 +28,7 @@ def _at_least_one(value: object, what: str) -> int:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AtCount(Trigger):
-    """With the ``n``-th element since the trigger started.
+    """Fires with the ``n``-th element since the trigger started.
 
     The state is the count.
     """
@@ -65,7 +65,7 @@ class AtCount(Trigger):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AtBytes(Trigger):
-    """With the element that brings the bytes since the trigger started to ``n``.
+    """Fires with the element that brings the bytes since the trigger started to ``n``.
 
     The state is their number.
 
@@ -136,7 +136,7 @@ def weight(value: object) -> int:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AtPunctuation(Trigger):
-    """With an element that a predicate matches; that element is part of the pane.
+    """Fires with an element that a predicate matches. That element is part of the pane.
 
     Args:
         predicate: ``column("status") == "END"``, or a Python function of the row, which is slow.

@@ -59,7 +59,7 @@ def zero_or_more(of: Predicate) -> Step:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AtPattern(Trigger):
-    """With the element that completes a regular sequence within one key and window, in arrival order.
+    """Fires with the element that completes a regular sequence within one key and window, in arrival order.
 
     ``AtPattern(column("kind") == "view", one_or_more(column("kind") == "click"), column("kind") == "buy")``.
 
