@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format crash soak simulate bench lock clean
+.PHONY: help demo quick test lint format crash soak simulate bench lock clean
 
 help: ## list these words
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -17,7 +17,12 @@ help: ## list these words
 demo: $(READY) ## the product at work: real flights, a real Airflow, a table and a picture
 	$(BIN)/python -m dags_examples.demo
 
-test: $(READY) ## every test
+# A hundred random cases of the kernel instead of a thousand.
+quick: $(READY) ## the tests that need neither Spark nor Airflow and tell most: under a minute
+	KERNEL_CASES=100 $(BIN)/python -m pytest -m "not spark and not airflow" tests/house tests/model tests/reference \
+		tests/progress tests/cli tests/spark/test_kernel_is_the_reference.py
+
+test: $(READY) ## every test: at most 12 minutes on 2 cores
 	$(BIN)/python -m pytest tests
 
 lint: $(READY) ## ruff, the formatter and mypy, changing nothing
@@ -52,7 +57,7 @@ lock: $(READY) ## choose every version anew, from what pyproject.toml allows
 		--no-emit-index-url --no-emit-find-links pyproject.toml --output-file requirements.lock
 
 clean: ## remove what the other words made, except .venv
-	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log artifacts
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 # The lock names every version, uv's too: pip is only needed to fetch uv, which is faster and shows its progress.

@@ -12,12 +12,26 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
+from tests.markers import (
+    neither_java_nor_airflow,
+    pytest_collection_finish,
+    pytest_collection_modifyitems,
+    pytest_ignore_collect,
+    tripwire,
+)
 from tests.progress.object_server import object_server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["object_server"]
+__all__ = [
+    "neither_java_nor_airflow",
+    "object_server",
+    "pytest_collection_finish",
+    "pytest_collection_modifyitems",
+    "pytest_ignore_collect",
+    "tripwire",
+]
 
 # A slow machine is no counter-example. The examples are the same each time: a failure is about the change, not about
 # luck. `make soak` draws others, with --hypothesis-profile=free.

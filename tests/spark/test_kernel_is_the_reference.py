@@ -31,7 +31,7 @@ def test_chains_stay_short_and_give_the_same_panes(rows: int, monkeypatch: pytes
     monkeypatch.setattr(state, "_SMALL", rows)
     monkeypatch.setattr(state, "_LONGEST_CHAIN", 3)
 
-    @settings(MANY_SMALL, max_examples=40)
+    @settings(MANY_SMALL, max_examples=-(-CASES // 25))
     @given(case=cases(max_size=MOST_ELEMENTS, with_batches=True))
     def check(case: Case) -> None:
         compare(*case, Way(processes=0))

@@ -79,11 +79,13 @@ def test_every_prefix_is_summed_and_corrected(step: ParDo) -> None:
     assert told(found) == told(panes)
 
 
+@pytest.mark.usefixtures("spark")
 def test_prefixes_are_the_same_panes_on_spark() -> None:
     script = stream(STEPS["per element"])
     assert told(script.run("spark-micro-batch")) == told(script.run("reference"))
 
 
+@pytest.mark.usefixtures("spark")
 def test_sparks_own_expressions_expand_nothing_but_may_stand_before_and_after() -> None:
     script = stream(
         SparkColumns("value > 0", value="value * 10"), STEPS["vectorised"], SparkColumns(value="value / 10")

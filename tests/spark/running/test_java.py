@@ -12,6 +12,8 @@ import pytest
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.spark.running.java import ensure_java, java_home
 
+pytestmark = pytest.mark.spark
+
 SMALL_SPARK_JOB = """
 from pyspark.sql import SparkSession
 spark = (SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
