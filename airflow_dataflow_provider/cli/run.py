@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import threading
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
+from airflow_dataflow_provider.cli.run_report import AsJson, AsText
 from airflow_dataflow_provider.model.batch import BatchPolicies, ProcessingTimeAtEndOfInput, ShuffleMode
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.modes import RuntimeMode
-from airflow_dataflow_provider.model.time import iso, to_micros
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from airflow_dataflow_provider.progress.log.left_out import LeftOut
-    from airflow_dataflow_provider.progress.log.records import EpochRecord
+from airflow_dataflow_provider.model.time import to_micros
+from airflow_dataflow_provider.progress.status.status import read_status
 
 
 def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse has no public name for it
@@ -38,6 +33,7 @@ def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse has no public name
     parser.add_argument("--run-id", help="a name for this run")
     parser.add_argument("--take-over", action="store_true", help="fence the driver that has the pipeline now")
     parser.add_argument("--json", action="store_true", help="one JSON object an epoch instead of text")
+    parser.add_argument("--verbose", action="store_true", help="a line for every epoch")
     parser.add_argument(
         "--error-file", metavar="PATH", help="where to leave the error as a JSON object if the run fails"
     )
@@ -87,7 +83,7 @@ def call(options: argparse.Namespace) -> int:
 
     stopping = threading.Event()
 
-    tell = _Json() if options.json else _Text(pipeline.name)
+    tell = AsJson() if options.json else AsText(pipeline.name, verbose=options.verbose)
     with ExitStack() as ending:
 
         def on_start(mode: RuntimeMode, spark: Any) -> None:  # noqa: ANN401 - a session
@@ -115,8 +111,13 @@ def call(options: argparse.Namespace) -> int:
             ),
             stopping,
         )
-        tell.ended()
+        tell.ended(read_status(options.state))
     return 0
+
+
+def _under_spark_submit() -> bool:
+    """Whether Spark's JVM started this process: it prints where it prints."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def _stop(spark: Any) -> None:  # noqa: ANN401 - a session
@@ -146,84 +147,4 @@ def _setting(text: str) -> tuple[str, str]:
 
 def _master(asked: str | None) -> str | None:
     # spark-submit has told the JVM its master, and started us with the port of its gateway.
-    return asked if asked is not None or "PYSPARK_GATEWAY_PORT" in os.environ else "local[*]"
-
-
-_NAMED = 10
-"""Files that are left out and named."""
-
-
-class _Text:
-    """Tells people: one line an epoch, and on a terminal what is being waited for."""
-
-    def __init__(self, name: str) -> None:
-        from rich.console import Console  # noqa: PLC0415
-
-        self._console = Console(highlight=False, soft_wrap=True)
-        self._waiting = self._console.status(f"{name}: starting Spark")
-        self._name, self._epochs, self._panes = name, 0, 0
-        self._left_out: LeftOut | None = None
-
-    def __enter__(self) -> Self:
-        self._waiting.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._waiting.stop()
-
-    def started(self, mode: RuntimeMode, application: str) -> None:
-        """Spark is there."""
-        self._console.print(f"[bold]{self._name}[/bold] {mode.value} ({application})")
-        self._waiting.update(f"{self._name}: waiting for data")
-
-    def epoch(self, record: EpochRecord) -> None:
-        """An epoch is committed."""
-        self._epochs += 1
-        self._panes += record.panes
-        rows = record.rows
-        counts = (("late", rows.late), ("expired", rows.expired), ("rejected", rows.rejected))
-        odd = ", ".join(f"{count:,} {name}" for name, count in counts if count)
-        self._left_out = record.left_out
-        seconds = (record.finished_at - record.started_at) / 1e6
-        self._console.print(
-            f"epoch {record.epoch:>5}  {record.kind:<12}  {rows.read:>9,} rows{f' ({odd})' if odd else ''}"
-            f"  {record.panes:>7,} panes  watermark {iso(record.published.at(100))}  {seconds:.2f} s"
-        )
-
-    def ended(self) -> None:
-        """The run is over."""
-        self._console.print(f"[bold]{self._name}[/bold] done: {self._epochs:,} epochs, {self._panes:,} panes")
-        if self._left_out is not None:
-            left_out = self._left_out.describe()
-            self._console.print(f"[yellow]left out: {left_out}[/yellow]; the next run reads what is there of it")
-            for split in self._left_out.files[:_NAMED]:
-                self._console.print(f"  {split.path} ({split.size:,} bytes)")
-            if len(self._left_out.files) > _NAMED:
-                self._console.print(f"  and {len(self._left_out.files) - _NAMED:,} more; status --json names them all")
-
-
-class _Json:
-    """Tells machines: one JSON object a line."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def started(self, mode: RuntimeMode, application: str) -> None:
-        """Spark is there."""
-        self._print({"event": "started", "mode": mode.value, "application_id": application})
-
-    def epoch(self, record: EpochRecord) -> None:
-        """An epoch is committed."""
-        told = {name: value for name, value in record.to_json().items() if name != "details"}
-        self._print({"event": "epoch", **told})
-
-    def ended(self) -> None:
-        """The run is over."""
-        self._print({"event": "ended"})
-
-    @property
-    def _print(self) -> Callable[[dict[str, Any]], None]:
-        return lambda document: print(json.dumps(document), flush=True)  # noqa: T201
+    return asked if asked is not None or _under_spark_submit() else "local[*]"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_dataflow_provider.cli.durations import coarse
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, iso
 from airflow_dataflow_provider.model.watermarks import percentile_text
+from airflow_dataflow_provider.progress.status.findings import describe_waiting
 from airflow_dataflow_provider.progress.status.status import Status, read_status
 
 if TYPE_CHECKING:
@@ -74,8 +75,11 @@ def _facts(status: Status) -> Table:
     if status.signals:
         them = "them" if len(status.signals) > 1 else "it"
         add("signals", f"{', '.join(status.signals)}; the next epoch hears {them}", "yellow")
+    add("open", describe_waiting(status.waiting, status.watermarks))
     add("lag", "unknown" if status.lag is None else coarse(status.lag))
     add("updated", iso(status.updated_at))
+    for finding in status.findings:
+        add("note", f"{finding.what}\nWhat to do: {finding.hint}", "yellow" if finding.is_problem else "")
     return table
 
 

@@ -82,7 +82,8 @@ class Files(Source):
         watermark: how the watermark is estimated: :class:`DelayWatermark` learns the delay, :class:`BoundedDelay` takes
             a fixed one.
         max_files_per_epoch: an upper bound on the files of one epoch, or None.
-        max_rejected_share: past this share of rejected rows (0 to 1) in an epoch the run fails. None: never.
+        max_rejected_share: past this share of rejected rows (0 to 1) in an epoch the run fails. None: where it has read
+            nothing but rejected rows; 1: never.
         schema: the types of columns, by name, e.g. ``{"zip": "string", "price": "decimal(18,2)"}``; those of the others
             are learned from the first file. It is kept as a tuple of pairs. See ``docs/reference/sources.md``.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 import random
 import time
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,7 +13,6 @@ from airflow.sdk.exceptions import AirflowException
 from airflow_dataflow_provider.operators.base import DataflowOperator, owner_run
 from airflow_dataflow_provider.operators.failures import as_task_failure
 from airflow_dataflow_provider.operators.run_id import RunId
-from airflow_dataflow_provider.operators.summary import published
 from airflow_dataflow_provider.operators.waiting import deferrable_by_default, seconds
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ class FiniteRunOperator(DataflowOperator):
         return self._execute(context, wait_until)
 
     def _execute(self, context: Context, wait_until: float) -> dict[str, Any] | None:
+        from airflow_dataflow_provider.progress.status.outcome import Outcome
+
         with as_task_failure():
             run_id, arguments = RunId.of(context), self._arguments(context)
             before = self.hook.status(self.state_url)
@@ -84,7 +86,11 @@ class FiniteRunOperator(DataflowOperator):
                 raise AirflowException(f"run {run_id} was asked to stop before it had read its input")
             if status is None:
                 return None
-            self.log.info("%s", published(before, status))
+            outcome = Outcome.between(before, status)
+            for finding in outcome.findings:
+                level = logging.WARNING if finding.is_problem else logging.INFO
+                self.log.log(level, "%s; %s", finding.what, finding.hint)
+            self.log.info("%s %s", status.pipeline, outcome)
             return status.to_json()
 
     def _run_to_end(self, context: Context, run_id: RunId, arguments: list[str]) -> Answer | None:

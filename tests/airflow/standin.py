@@ -25,7 +25,8 @@ from airflow_dataflow_provider.model.errors import DataError, DataflowError, Int
 from airflow_dataflow_provider.model.time import to_micros
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
 from airflow_dataflow_provider.progress.log.log import EpochLog
-from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord, RowCounts
+from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord
+from airflow_dataflow_provider.progress.log.row_counts import RowCounts
 from airflow_dataflow_provider.progress.ownership import error_file, identity
 from airflow_dataflow_provider.progress.ownership.owner import Heart, Ownership
 from airflow_dataflow_provider.progress.requests.requests import pending

@@ -8,9 +8,9 @@ import logging
 import pytest
 
 from airflow_dataflow_provider.operators.line_levels import LineLevels
-from airflow_dataflow_provider.operators.summary import published
 from airflow_dataflow_provider.progress.log.log import EpochLog
-from airflow_dataflow_provider.progress.log.records import RowCounts
+from airflow_dataflow_provider.progress.log.row_counts import RowCounts
+from airflow_dataflow_provider.progress.status.outcome import Outcome
 from airflow_dataflow_provider.progress.status.status import read_status
 from airflow_dataflow_provider.progress.store.store import Store
 from tests.progress.samples import NOON, SECOND, interval_record, make_identity, record
@@ -54,11 +54,10 @@ def test_the_last_line_says_what_was_published(tmp_path: str, known: bool) -> No
     before = read_status(store.url) if known else None
     log.commit(interval_record(1, NOON, NOON + SECOND, rows=RowCounts(1_000, rejected=2), panes=7))
     after = dataclasses.replace(read_status(store.url), state_url="/states/departures")
-    told = published(before, after)
-    assert told == (
-        "published 7 panes from 1,000 rows (2 rejected) in 1 epoch of 'departures'; "
+    assert str(Outcome.between(before, after)) == (
+        "published 7 panes from 1,000 rows (2 rejected) in 1 epoch; "
         "computed: 2013-01-01T12:00:00Z to 2013-01-01T12:00:01Z; state /states/departures"
         if known
-        else "published 12 panes from 1,010 rows (3 late, 2 expired, 3 rejected) in 2 epochs of 'departures'; "
+        else "published 12 panes from 1,010 rows (3 late, 2 expired, 3 rejected) in 2 epochs; "
         "computed: 2013-01-01T12:00:00Z to 2013-01-01T12:00:01Z; state /states/departures"
     )

@@ -20,7 +20,8 @@ from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.time import to_micros
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.progress.log.log import EpochLog
-from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord, RowCounts
+from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord
+from airflow_dataflow_provider.progress.log.row_counts import RowCounts
 from airflow_dataflow_provider.progress.ownership import identity
 from airflow_dataflow_provider.progress.ownership.owner import Ownership
 from airflow_dataflow_provider.progress.status.status import find_status

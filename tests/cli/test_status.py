@@ -11,7 +11,9 @@ from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.progress.log.left_out import LeftOut
 from airflow_dataflow_provider.progress.log.log import EpochLog
+from airflow_dataflow_provider.progress.log.row_counts import RowCounts
 from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.progress.log.waiting import Waiting
 from airflow_dataflow_provider.progress.requests.requests import request_signal
 from airflow_dataflow_provider.progress.requests.signals import FOLDER
 from airflow_dataflow_provider.progress.status.status import read_status
@@ -60,6 +62,23 @@ def test_text_tells_everything_that_json_does(command: Run, running: Store) -> N
     assert rows["frontier"] == "2013-01-01T12:00:00Z"
     assert rows["backlog"] == "7 waiting"
     assert rows["updated"] == read_status(running.url).to_json()["updated_at"]
+
+
+def test_text_tells_why_nothing_was_published_and_what_was_set_aside_and_what_to_do(command: Run, state: str) -> None:
+    store = Store.open(state)
+    make_identity(store)
+    claim(store)
+    rows = RowCounts(read=10, rejected=3, implausible=7, reasons=(("at is not a time", 3),))
+    EpochLog(store).commit(record(0, rows=rows, panes=0, waiting=Waiting(2, ((100.0, NOON),))))
+    out = command("status", "--state", state).out
+    for said in (
+        "no watermark is known, for the delays of all 7 elements are implausible",
+        "What to do: run old data with --mode batch",
+        "3 of 10 rows were rejected: at is not a time (3)",
+    ):
+        assert said in " ".join(out.split())
+    told = rows_of(out)["open"]
+    assert told.startswith("2 windows are open; the next pane waits for the watermark to reach 2013-01-01T12:00:00Z")
 
 
 def test_each_percentile_has_its_watermark_its_lag_and_its_distance_to_the_frontier(

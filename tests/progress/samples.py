@@ -12,7 +12,8 @@ from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import to_micros
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
-from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord, RowCounts
+from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord
+from airflow_dataflow_provider.progress.log.row_counts import RowCounts
 from airflow_dataflow_provider.progress.ownership import identity
 from airflow_dataflow_provider.progress.ownership.identity import PipelineIdentity
 from airflow_dataflow_provider.progress.ownership.owner import Ownership

@@ -40,7 +40,7 @@ def draw_pipeline(number: int) -> Pipeline:
         drawn.append(pipeline)
 
     collect()
-    source = Files("source/*.parquet", event_time="happened", watermark=_policy(number))
+    source = Files("source/*.parquet", event_time="happened", watermark=_policy(number), max_rejected_share=1)
     return replace(drawn[-1], source=source)
 
 

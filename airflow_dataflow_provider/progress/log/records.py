@@ -17,7 +17,9 @@ from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.progress.log.coverage import NOTHING_COVERED, Coverage
 from airflow_dataflow_provider.progress.log.left_out import LeftOut
+from airflow_dataflow_provider.progress.log.row_counts import NO_ROWS, RowCounts
 from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.progress.log.waiting import NOTHING_OPEN, Waiting
 from airflow_dataflow_provider.progress.store.documents import from_optional_iso, optional_iso
 from airflow_dataflow_provider.progress.store.store import Json
 
@@ -38,37 +40,6 @@ def check_mode(mode: str) -> None:
 def bad_record(problem: str) -> StateError:
     """A value that no record may hold: always a mistake of the writer."""
     return StateError(problem, reason="readers rely on it", hint="report it", code="STATE_BAD_RECORD")
-
-
-@dataclass(frozen=True, slots=True)
-class RowCounts:
-    """Rows read, and of these the late, the expired (late beyond the allowed lateness) and the rejected ones."""
-
-    read: int = 0
-    late: int = 0
-    expired: int = 0
-    rejected: int = 0
-
-    def __post_init__(self) -> None:
-        if min(self.read, self.late, self.expired, self.rejected) < 0:
-            raise bad_record(f"{self!r}: a count of rows is negative")
-
-    def __add__(self, other: RowCounts) -> RowCounts:
-        return RowCounts(
-            self.read + other.read,
-            self.late + other.late,
-            self.expired + other.expired,
-            self.rejected + other.rejected,
-        )
-
-    def to_json(self) -> Json:
-        """``{"in": ..., "late": ..., "expired": ..., "rejected": ...}``."""
-        return {"in": self.read, "late": self.late, "expired": self.expired, "rejected": self.rejected}
-
-    @classmethod
-    def from_json(cls, document: Json) -> RowCounts:
-        """Read back :meth:`to_json`."""
-        return cls(document["in"], document["late"], document["expired"], document["rejected"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +149,9 @@ class EpochRecord:
         told: ``published`` of the newest epoch up to this one that is not an interval's; None if there is none.
         covered: the event times that batches up to this epoch have computed, each over an interval or over everything.
         stream_epoch: the newest epoch up to this one that takes part in the stream; None if there is none.
+        waiting: the windows that the newest epoch of the stream has left open.
 
-    The last five are running values, so that one record tells the state of the pipeline. :meth:`following` fills them.
+    The last six are running values, so that one record tells the state of the pipeline. :meth:`following` fills them.
     """
 
     epoch: int
@@ -200,11 +172,12 @@ class EpochRecord:
     details: Mapping[str, Any] = field(default_factory=dict)
     left_out: LeftOut | None = None
     claimable: float = 100.0
-    totals: RowCounts = RowCounts()
+    totals: RowCounts = NO_ROWS
     panes_total: int = 0
     told: WatermarkCurve | None = None
     covered: Coverage = NOTHING_COVERED
     stream_epoch: int | None = None
+    waiting: Waiting = NOTHING_OPEN
 
     def __post_init__(self) -> None:
         _check(self.epoch, self.kind, self.mode, self.interval)
@@ -224,12 +197,13 @@ class EpochRecord:
         ``published`` is raised to what was told before, where it would go back.
         """
         told = None if previous is None else previous.told
-        left_out = self.left_out
+        left_out, waiting = self.left_out, self.waiting
         published, covered = self.published, NOTHING_COVERED if previous is None else previous.covered
         if self.takes_part:
             told = published = published if told is None else published.raised_to(told)
         else:
             left_out = None if previous is None else previous.left_out
+            waiting = NOTHING_OPEN if previous is None else previous.waiting
         if (interval := self._computes()) is not None:
             covered = covered.with_interval(interval)
         stream_epoch = None if previous is None else previous.stream_epoch
@@ -242,6 +216,7 @@ class EpochRecord:
             told=told,
             covered=covered,
             stream_epoch=self.epoch if self.takes_part else stream_epoch,
+            waiting=waiting,
         )
 
     def _computes(self) -> Interval | None:
@@ -279,6 +254,7 @@ class EpochRecord:
                 "watermarks": None if self.told is None else self.told.to_json(),
                 "covered": self.covered.to_json(),
                 "stream_epoch": self.stream_epoch,
+                "waiting": self.waiting.to_json(),
             },
             "details": dict(self.details),
         }
@@ -311,6 +287,7 @@ class EpochRecord:
             told=None if running["watermarks"] is None else WatermarkCurve.from_json(running["watermarks"]),
             covered=Coverage.from_json(running.get("covered", ())),
             stream_epoch=running["stream_epoch"],
+            waiting=Waiting.from_json(running.get("waiting", {})),
         )
 
 

@@ -12,11 +12,14 @@ from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkC
 from airflow_dataflow_provider.progress.log.coverage import NOTHING_COVERED, Coverage
 from airflow_dataflow_provider.progress.log.left_out import LeftOut
 from airflow_dataflow_provider.progress.log.log import EpochLog
-from airflow_dataflow_provider.progress.log.records import EpochRecord, RowCounts
+from airflow_dataflow_provider.progress.log.records import EpochRecord
+from airflow_dataflow_provider.progress.log.row_counts import RowCounts
+from airflow_dataflow_provider.progress.log.waiting import NOTHING_OPEN, Waiting
 from airflow_dataflow_provider.progress.ownership import identity
 from airflow_dataflow_provider.progress.ownership.owner import OwnerInfo, present_owner
 from airflow_dataflow_provider.progress.requests import signals
 from airflow_dataflow_provider.progress.requests.requests import absent
+from airflow_dataflow_provider.progress.status.findings import Facts, Finding
 from airflow_dataflow_provider.progress.store.documents import optional_iso
 from airflow_dataflow_provider.progress.store.store import Json, Store
 from airflow_dataflow_provider.progress.wall import wall_clock
@@ -52,6 +55,7 @@ class Status:
         updated_at: the time of the newest thing told.
         detail: more about the state, for people.
         signals: the signals that were raised, and that no committed epoch has taken yet.
+        waiting: the windows that are open, and what their next panes wait for.
     """
 
     state_url: str
@@ -76,6 +80,14 @@ class Status:
     signals: tuple[str, ...] = ()
     covered: Coverage = NOTHING_COVERED
     processing_time: Micros | None = None
+    waiting: Waiting = NOTHING_OPEN
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Why nothing is published, and what was set aside, over all runs; nothing before the first run."""
+        if self.owner is None and self.epoch is None:
+            return ()
+        return Facts(self.rows, self.panes, self.watermarks, self.waiting, self.rows.read).findings()
 
     @property
     def live(self) -> bool:
@@ -105,6 +117,8 @@ class Status:
             "backlog": self.backlog,
             "left_out": None if self.left_out is None else self.left_out.to_json(),
             "signals": list(self.signals),
+            "waiting": self.waiting.to_json(),
+            "findings": [finding.to_json() for finding in self.findings],
             "processing_time": optional_iso(self.processing_time),
             "lag_seconds": None if self.lag is None else self.lag / 1_000_000,
             "owner": None if self.owner is None else self.owner.to_json(),
@@ -161,6 +175,7 @@ def read_status(url: str, *, now: Micros | None = None) -> Status:
         signals=signals.waiting(store, pipeline.signals),
         covered=NOTHING_COVERED if last is None else last.covered,
         processing_time=None if last is None else last.clock.processing_time,
+        waiting=NOTHING_OPEN if last is None else last.waiting,
     )
 
 

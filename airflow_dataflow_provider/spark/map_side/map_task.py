@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -18,6 +19,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MAX_TIME
+from airflow_dataflow_provider.progress.log.row_counts import commonest
 from airflow_dataflow_provider.progress.log.split import Split
 from airflow_dataflow_provider.progress.store.store import Json, Store
 from airflow_dataflow_provider.progress.upkeep.set_aside import EXPIRED_FOLDER, REJECTED_FOLDER
@@ -135,19 +137,23 @@ class MapSide:
         source = self.stages.pipeline.source
         if not isinstance(source, Files):  # the plan was checked before it was sent here
             raise TypeError(source)
-        frames = []
+        frames, between = [], self._between()
+        # Rows that Parquet's statistics rule out are neither counted nor known to be good.
+        is_partly_read = between is not None and source.format == "parquet"
         for split in splits:
             if not is_there(split):
                 if self.interval is not None:
                     raise away(split)
                 continue  # the commit leaves it out by name
-            found = read(source, self.stages.source, split.path, self.now, self._between())
+            found = read(source, self.stages.source, split.path, self.now, between)
             is_there(split)  # it may have been replaced meanwhile; if it is away now, all of it was read before
             frames.append(found.rows)
             report.files.append(split.path)
             report.read += len(found.rejected)
+            report.accepted += len(found.rows) + is_partly_read
             if len(found.rejected):
                 report.rejected += len(found.rejected)
+                report.reasons.update(found.rejected["_reason"])
                 report.rejected_files.append(set_aside(self.state_url, REJECTED_FOLDER, self.epoch, found.rejected))
         return pl.concat(frames) if frames else None
 
@@ -173,6 +179,7 @@ class MapSide:
             policy = self.stages.pipeline.source.watermark
             seen = Observation.of(policy, rows[EVENT].to_numpy(), rows[ARRIVAL].to_numpy(), self.now)
             report.observation = report.observation.merged(seen, policy)
+            report.implausible += len(rows) - seen.count
             report.read += len(rows)
 
     def place(self, rows: pl.DataFrame, report: Report) -> Iterator[tuple[int, pl.DataFrame]]:
@@ -215,10 +222,15 @@ def set_aside(state_url: str, folder: str, epoch: int, rows: pl.DataFrame) -> Js
 
 
 class Report:
-    """What one map task, or all of them together, saw."""
+    """What one map task, or all of them together, saw.
+
+    ``accepted`` is 0 only if no row that was looked at is an element. ``read`` counts elements and rejected rows; of an
+    interval only the elements in its windows.
+    """
 
     def __init__(self) -> None:
-        self.read = self.late = self.expired = self.rejected = 0
+        self.read = self.late = self.expired = self.rejected = self.accepted = self.implausible = 0
+        self.reasons = Counter[str]()
         self.files: list[str] = []
         self.expired_files: list[Json] = []
         self.rejected_files: list[Json] = []
@@ -226,8 +238,9 @@ class Report:
 
     def add(self, document: dict[str, Any], policy: WatermarkPolicy) -> None:
         """Add another task's :meth:`to_json`."""
-        for name in ("read", "late", "expired", "rejected"):
+        for name in ("read", "late", "expired", "rejected", "accepted", "implausible"):
             setattr(self, name, getattr(self, name) + document[name])
+        self.reasons.update(document["reasons"])
         self.files += document["files"]
         self.expired_files += document["expired_files"]
         self.rejected_files += document["rejected_files"]
@@ -237,6 +250,8 @@ class Report:
         """For the way to the driver."""
         return {
             "files": self.files, "read": self.read, "late": self.late, "expired": self.expired,
-            "rejected": self.rejected, "expired_files": self.expired_files, "rejected_files": self.rejected_files,
+            "rejected": self.rejected, "accepted": self.accepted, "implausible": self.implausible,
+            "reasons": dict(commonest(self.reasons)),
+            "expired_files": self.expired_files, "rejected_files": self.rejected_files,
             "observation": self.observation.to_json(),
         }  # fmt: skip

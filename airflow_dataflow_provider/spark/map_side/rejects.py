@@ -21,27 +21,39 @@ _TOLD: Final = 3
 """Reasons that a message names."""
 
 
-def refuse_too_many(source: Source, report: Report, store: Store) -> None:
+def refuse_too_many(source: Source, report: Report, store: Store, *, all_are_too_many: bool) -> None:
     """Refuse an epoch with more malformed rows than its source allows.
 
     Such an epoch is not committed, so readers of side outputs do not see its rows: the message says what is wrong.
+
+    Args:
+        source: says which share is allowed.
+        report: what the epoch has read.
+        store: where the rows are.
+        all_are_too_many: where the source allows no share in particular, refuse an epoch without a single good row.
 
     Raises:
         DataError: ``DATA_REJECTED``.
     """
     limit: float | None = getattr(source, "max_rejected_share", None)
-    if limit is None or report.rejected <= limit * report.read:
+    if limit is None:
+        is_refused = all_are_too_many and report.rejected > 0 and not report.accepted
+        rows = f"all {report.rejected} rows were rejected"
+    else:
+        is_refused = report.rejected > limit * report.read
+        rows = f"{report.rejected} of {report.read} rows were rejected, more than the allowed share of {limit:g}"
+    if not is_refused:
         return
     files = [WrittenFile.from_json(document) for document in report.rejected_files]
     found = _reasons(store, files[:_LOOKED_INTO])
     where = store.child(f"{REJECTED_FOLDER}/{files[0].name}") if files else "no file"
-    told = "; ".join(f"{reason} ({count} in {file})" for (reason, file), count in found.most_common(_TOLD))
+    named = "; ".join(f"{reason} ({count} in {file})" for (reason, file), count in found.most_common(_TOLD))
     raise DataError(
-        f"{report.rejected} of {report.read} rows were rejected, more than the allowed share of {limit:g}"
-        + (f": {told}" if told else ""),
-        reason="so many malformed rows mean that the source has changed; results would lack what is missing",
-        hint="mend the source or raise max_rejected_share. SideOutputs does not show rows of an epoch that is not "
-        f"committed; the first of these are in {where} until a run clears them away",
+        f"{rows}: {named}" if named else rows,
+        reason="so many malformed rows mean that the source, or the pipeline's description of it, is wrong",
+        hint="correct the files, or the pipeline's Files(...) (then with a new state URL), or allow it with "
+        "Files(max_rejected_share=1). SideOutputs does not show rows of an epoch that is not committed; the first of "
+        f"these are in {where} until a run clears them away",
         code="DATA_REJECTED",
     )
 

@@ -17,7 +17,9 @@ from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
 from airflow_dataflow_provider.progress.log.left_out import LeftOut, left_out_after
-from airflow_dataflow_provider.progress.log.records import EpochKind, EpochPlan, EpochRecord, Prepared, RowCounts
+from airflow_dataflow_provider.progress.log.records import EpochKind, EpochPlan, EpochRecord, Prepared
+from airflow_dataflow_provider.progress.log.row_counts import RowCounts
+from airflow_dataflow_provider.progress.log.waiting import Waiting
 from airflow_dataflow_provider.progress.panes.pane_commits import REACH
 from airflow_dataflow_provider.progress.requests import requests, signals
 from airflow_dataflow_provider.progress.upkeep import set_aside
@@ -28,7 +30,7 @@ from airflow_dataflow_provider.spark.reduce_side import state
 from airflow_dataflow_provider.spark.reduce_side.driver_side import has_few_keys, is_plain
 from airflow_dataflow_provider.spark.reduce_side.reduce_task import Reduced
 from airflow_dataflow_provider.spark.running.continuation import KEPT, Continuation
-from airflow_dataflow_provider.spark.running.job import EpochJob, StageState
+from airflow_dataflow_provider.spark.running.job import EpochJob, StageState, waiting_windows
 from airflow_dataflow_provider.spark.running.run import Run
 from airflow_dataflow_provider.spark.sources.read_splits import ReadSplits
 from airflow_dataflow_provider.spark.sources.splits import Everything, Input
@@ -64,6 +66,9 @@ class Epochs:
         # In a batch processing time stands still until the input ends.
         self._timers = MIN_TIME if run.mode == RuntimeMode.BATCH else None
         self.read = ReadSplits.restore(run.store, run.log, last)
+        # A stream that has read good rows goes on after a bad file, also where its driver is a new one.
+        self._more_waits = False
+        self._has_accepted = run.mode == RuntimeMode.STREAMING and last is not None and last.totals.accepted > 0
         if last is not None:
             self._before.restore(run.log, last)
             if last.takes_part:
@@ -84,7 +89,7 @@ class Epochs:
         files = self._input(tuple(splits))
         if not splits or (isinstance(files, Share) and files.enough <= 0):
             return False
-        now = self._run.now()
+        now, self._more_waits = self._run.now(), waiting > 0
         self._before.told = self._estimate(now, idle=False)
         clock = Clock(now, self._before.told, timers_until=self._timers)
         self._finish(self._plan("data", clock, self._raised(now), splits=tuple(splits)), files, waiting)
@@ -235,19 +240,11 @@ class Epochs:
         run = self._run
         run.ownership.check()
         forgotten = [request.path for request in raised if request.path]
+        details = {**(details or {}), **({_FORGOTTEN: forgotten} if forgotten else {})}
         plan = EpochPlan(
-            self._next,
-            kind,
-            run.ownership.token,
-            run.run_id,
-            run.mode,
-            replace(clock, signals=signals.names(raised)),
-            run.now(),
-            interval,
-            {**(details or {}), **({_FORGOTTEN: forgotten} if forgotten else {})},
-            tuple(request.id for request in raised),
-            splits,
-        )
+            self._next, kind, run.ownership.token, run.run_id, run.mode, replace(clock, signals=signals.names(raised)),
+            run.now(), interval, details, tuple(request.id for request in raised), splits,
+        )  # fmt: skip
         return run.log.plan(plan)
 
     def _finish(self, plan: EpochPlan, files: Input | None, waiting: int | None = None) -> None:
@@ -270,6 +267,7 @@ class Epochs:
         panes_until = run.panes.commit(plan, prepared, now)
         frontier = from_iso(details["frontier"])
         left_out = LeftOut.from_json(details["left_out"]) if details.get("left_out") else None
+        rows = RowCounts.from_json({**details, "in": details["read"]})
         record = run.log.commit(
             EpochRecord(
                 epoch=plan.epoch,
@@ -280,7 +278,7 @@ class Epochs:
                 clock=plan.clock,
                 published=self._published(plan),
                 end_of_input=plan.kind == "end_of_input" and left_out is None,
-                rows=RowCounts(details["read"], details["late"], details["expired"], details["rejected"]),
+                rows=rows,
                 panes=details["panes"],
                 frontier=None if frontier == MIN_TIME else frontier,
                 backlog=None
@@ -291,9 +289,11 @@ class Epochs:
                 finished_at=now,
                 details={**{name: details[name] for name in KEPT if name in details}, REACH: panes_until},
                 left_out=left_out,
+                waiting=Waiting.from_json(details.get("waiting", {})),
             )
         )
         self._next = plan.epoch + 1
+        self._has_accepted |= rows.accepted > 0
         self._forget_signals(plan)
         if record.takes_part:
             self._before.absorb(record)
@@ -332,14 +332,15 @@ class Epochs:
                     files[partition] = answer["pane_file"]
         if answered:
             folded = sum(answer["folded"] for _, answer, _ in answered[0])
-        refuse_too_many(run.pipeline.source, report, run.store)
+        may_all_be_bad = self._has_accepted or self._more_waits
+        refuse_too_many(run.pipeline.source, report, run.store, all_are_too_many=not may_all_be_bad)
         delays = self._before.delays_with(report.observation)
         left_out = left_out_after(
             self._before.left_out, plan.splits or (), {*report.files, *plan.details.get(_FORGOTTEN, ())}
         )
         few.sort(key=lambda pair: pair[0])
         return {
-            **{name: value for name, value in report.to_json().items() if name != "observation"},
+            **{name: value for name, value in report.to_json().items() if name not in ("observation", "accepted")},
             "panes": panes,
             "pane_files": run.panes.stage(plan.epoch, [frame for _, frame in few], files),
             "state_bytes": written,
@@ -350,6 +351,7 @@ class Epochs:
             "frontier": iso(delays.frontier),
             "chains": states[0].to_json()["chains"],
             "further": [each.to_json() for each in states[1:]],
+            "waiting": waiting_windows(states).to_json(),
             "observed": report.observation.to_json() if report.observation.count else None,
             "delays": delays.to_json() if self._before.snapshot_is_due else None,
             "clock_processing_time": iso(clock.processing_time),

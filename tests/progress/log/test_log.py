@@ -8,7 +8,8 @@ from airflow_dataflow_provider.model.errors import OwnershipError, StateError
 from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.progress.log.log import EpochLog
-from airflow_dataflow_provider.progress.log.records import EpochPlan, Prepared, RowCounts
+from airflow_dataflow_provider.progress.log.records import EpochPlan, Prepared
+from airflow_dataflow_provider.progress.log.row_counts import RowCounts
 from airflow_dataflow_provider.progress.store.store import Store
 from tests.progress.samples import NOON, at_once, interval_record, plan, record
 

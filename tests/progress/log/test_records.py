@@ -14,7 +14,8 @@ from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, to_micros
 from airflow_dataflow_provider.model.watermarks import DEFAULT_PERCENTILES, WatermarkCurve
 from airflow_dataflow_provider.progress.log.left_out import LeftOut
-from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord, Prepared, RowCounts
+from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord, Prepared
+from airflow_dataflow_provider.progress.log.row_counts import RowCounts
 from airflow_dataflow_provider.progress.log.split import Split
 from tests.progress.samples import NOON, interval_record, plan, record
 

@@ -11,7 +11,7 @@ from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
 from airflow_dataflow_provider.progress.log.coverage import Coverage
 from airflow_dataflow_provider.progress.log.left_out import LeftOut
-from airflow_dataflow_provider.progress.log.records import RowCounts
+from airflow_dataflow_provider.progress.log.row_counts import RowCounts
 from airflow_dataflow_provider.progress.log.split import Split
 from airflow_dataflow_provider.progress.ownership.owner import OwnerInfo
 from airflow_dataflow_provider.progress.status.answer import NEVER, NOT_YET, REACHED, Answer, Verdict, ask_watermark

@@ -11,7 +11,8 @@ from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
 from airflow_dataflow_provider.progress.log.left_out import LeftOut
 from airflow_dataflow_provider.progress.log.log import EpochLog
-from airflow_dataflow_provider.progress.log.records import EpochRecord, RowCounts
+from airflow_dataflow_provider.progress.log.records import EpochRecord
+from airflow_dataflow_provider.progress.log.row_counts import RowCounts
 from airflow_dataflow_provider.progress.log.split import Split
 from airflow_dataflow_provider.progress.ownership.owner import HEARTBEAT_TIMEOUT
 from airflow_dataflow_provider.progress.status.status import Status, read_status
@@ -216,12 +217,16 @@ def test_the_status_is_one_json_object(store: Store) -> None:
         "claimable": 100.0,
         "end_of_input": False,
         "interval": None,
-        "rows": {"in": 10, "late": 3, "expired": 2, "rejected": 1},
+        "rows": {"in": 10, "late": 3, "expired": 2, "rejected": 1, "implausible": 0, "reasons": {}},
         "panes": 5,
         "frontier": None,
         "backlog": 3,
         "left_out": None,
         "signals": [],
+        "waiting": {"windows": 0, "watermarks": {}, "processing_time": None, "signals": []},
+        "findings": [
+            {"kind": finding.kind, "what": finding.what, "hint": finding.hint} for finding in _status(store).findings
+        ],
         "processing_time": "2013-01-01T12:00:00Z",
         "lag_seconds": None,
         "updated_at": "2013-01-01T12:00:01Z",

@@ -28,7 +28,7 @@ def report(state: Path) -> Report:
 def test_the_refusal_names_the_reasons_and_the_file_of_the_rows(tmp_path: Path) -> None:
     found = report(tmp_path)
     with pytest.raises(DataError) as refusal:
-        refuse_too_many(SOURCE, found, Store.open(tmp_path))
+        refuse_too_many(SOURCE, found, Store.open(tmp_path), all_are_too_many=True)
     assert refusal.value.code == "DATA_REJECTED"
     for part in ("5 of 10 rows", "at is null (2 in a.parquet)", "at is not a time (1 in a.parquet)", "late (2 in b)"):
         assert part in refusal.value.what
@@ -40,13 +40,28 @@ def test_rows_that_cannot_be_read_back_do_not_hide_the_refusal(tmp_path: Path) -
     for path in (tmp_path / REJECTED_FOLDER).rglob("*.parquet"):
         path.write_bytes(b"")
     with pytest.raises(DataError, match=r"share of 0\.1\n") as refusal:
-        refuse_too_many(SOURCE, found, Store.open(tmp_path))
+        refuse_too_many(SOURCE, found, Store.open(tmp_path), all_are_too_many=True)
     assert refusal.value.code == "DATA_REJECTED"
 
 
 def test_as_many_as_are_allowed_are_no_error(tmp_path: Path) -> None:
     found = report(tmp_path)
     found.rejected = 1
-    refuse_too_many(SOURCE, found, Store.open(tmp_path))
-    found.rejected = 10
-    refuse_too_many(Files("source/*.parquet", event_time="at"), found, Store.open(tmp_path))
+    refuse_too_many(SOURCE, found, Store.open(tmp_path), all_are_too_many=True)
+
+
+ANY_SHARE = Files("source/*.parquet", event_time="at")
+
+
+def test_rows_that_are_all_malformed_are_refused_unless_the_source_allows_it(tmp_path: Path) -> None:
+    found = report(tmp_path)
+    found.read = found.rejected
+    with pytest.raises(DataError, match="all 5 rows were rejected: at is null") as refusal:
+        refuse_too_many(ANY_SHARE, found, Store.open(tmp_path), all_are_too_many=True)
+    assert refusal.value.code == "DATA_REJECTED"
+    assert "max_rejected_share=1" in refusal.value.hint
+    refuse_too_many(ANY_SHARE, found, Store.open(tmp_path), all_are_too_many=False)
+    allowed = Files("source/*.parquet", event_time="at", max_rejected_share=1)
+    refuse_too_many(allowed, found, Store.open(tmp_path), all_are_too_many=True)
+    found.accepted = 1
+    refuse_too_many(ANY_SHARE, found, Store.open(tmp_path), all_are_too_many=True)
