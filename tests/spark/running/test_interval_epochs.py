@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from airflow_dataflow_provider import (
     AtCount,
@@ -13,9 +14,11 @@ from airflow_dataflow_provider import (
     Count,
     Files,
     FixedWindows,
+    Max,
     Pipeline,
     RepeatUntil,
     Risk,
+    Sum,
 )
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.elements import Element
@@ -24,7 +27,7 @@ from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, NOTHING_KNOWN
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
 from airflow_dataflow_provider.testing.panes import assert_panes
-from airflow_dataflow_provider.testing.strategies import elements, pipelines, triggers, windows
+from airflow_dataflow_provider.testing.strategies import elements, pipelines, result_steps, triggers, windows
 from tests.spark.comparison import MANY_SMALL
 from tests.spark.in_process import InProcess
 
@@ -38,11 +41,18 @@ def without_at_epoch(pipeline: Pipeline) -> bool:
     return not any(isinstance(node, AtEpoch) for node in pipeline.grouping.trigger.walk())
 
 
-@settings(MANY_SMALL, max_examples=150)
+WINDOWS, TRIGGERS = windows("fixed", "sliding", "sessions"), triggers("elements", "mixed")
+STEPS_ON_RESULTS = pipelines(
+    window=WINDOWS,
+    trigger=TRIGGERS,
+    combiner=st.sampled_from((Count(), Sum("whole"), Max("whole"))),
+    then=result_steps(),
+)
+
+
+@settings(MANY_SMALL, max_examples=200)
 @given(
-    pipeline=pipelines(
-        window=windows("fixed", "sliding", "sessions"), trigger=triggers("elements", "mixed")
-    ).filter(without_at_epoch),
+    pipeline=st.one_of(pipelines(window=WINDOWS, trigger=TRIGGERS), STEPS_ON_RESULTS).filter(without_at_epoch),
     arriving=elements(max_size=20),
 )  # fmt: skip
 def test_an_interval_has_the_panes_of_a_batch(pipeline: Pipeline, arriving: list[Element]) -> None:
