@@ -86,6 +86,10 @@ class Stage:
         trigger looks at each element, order counts, and a window may say something before it merges.
         """
         window = self.grouping.window
+        if not window.merges:
+            for element, key, assigned in placed:
+                yield element, key, assigned, assigned
+            return
         if self.grouping.trigger.looks_at_elements:
             for element, key, assigned in placed:
                 merges = window.merge({*self._windows[key], assigned})
@@ -112,7 +116,19 @@ class Stage:
 
     def _take(self, element: Element, key: Key, assigned: Window, epoch: Epoch) -> list[Pane]:
         """Add an element to its window, after that has merged with the key's others."""
+        state = self._opened(key, assigned, epoch)
+        self._add(state, element, epoch)
+        if self.grouping.trigger.looks_at_elements:
+            return self._fire_if_due(state, epoch, at_boundary=False)
+        return []
+
+    def _opened(self, key: Key, assigned: Window, epoch: Epoch) -> OpenWindow:
+        """The open window of a key that the assigned one is, or becomes part of."""
         windows = self._windows[key]
+        if not self.grouping.window.merges:
+            if assigned not in windows:
+                windows[assigned] = self._merged(key, assigned, [], epoch)
+            return windows[assigned]
         merges = self.grouping.window.merge({*windows, assigned})
         window = next(result for result, parts in merges if assigned in parts)
         before = dict(windows)
@@ -123,11 +139,7 @@ class Stage:
                 windows[result] = self._merged(key, result, states, epoch)
             if result != window and result not in before:
                 windows[result].is_cut = True
-        state = windows[window]
-        self._add(state, element, epoch)
-        if self.grouping.trigger.looks_at_elements:
-            return self._fire_if_due(state, epoch, at_boundary=False)
-        return []
+        return windows[window]
 
     def _merged(self, key: Key, window: Window, parts: Sequence[OpenWindow], epoch: Epoch) -> OpenWindow:
         """The open window that these become; made of none, it has just opened."""
