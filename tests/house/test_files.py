@@ -49,7 +49,7 @@ def test_every_module_is_named_after_what_it_is_about() -> None:
 def test_the_top_level_holds_only_what_it_should() -> None:
     allowed = re.compile(
         r"pyproject\.toml|airflow_dataflow_provider|dags_examples|tests|docs"
-        r"|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|Makefile|requirements\.lock|\..*"
+        r"|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|Makefile|requirements\.lock|\..*"
     )
     top = {path.relative_to(ROOT).parts[0] for path in TRACKED}
     assert sorted(name for name in top if not allowed.fullmatch(name)) == []
