@@ -9,13 +9,16 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test lint format crash soak simulate bench lock clean
+.PHONY: help demo docs quick test lint format crash soak simulate bench lock clean
 
 help: ## list these words
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile
 
 demo: $(READY) ## the product at work: real flights, a real Airflow, a table and a picture
 	$(BIN)/python -m dags_examples.demo
+
+docs: $(READY) ## build the site: build/site/index.html
+	$(BIN)/python -m docs.site
 
 # A hundred random cases of the kernel instead of a thousand.
 quick: $(READY) ## the tests that need neither Spark nor Airflow and tell most: under a minute

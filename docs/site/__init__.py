@@ -1,0 +1,1 @@
+"""Builds the site from the Markdown below ``docs/``: ``make docs``."""

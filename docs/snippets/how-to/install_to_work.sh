@@ -1,0 +1,3 @@
+git clone "$REPOSITORY" airflow-dataflow-provider
+cd airflow-dataflow-provider
+make demo

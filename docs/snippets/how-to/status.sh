@@ -1,0 +1,2 @@
+python -m airflow_dataflow_provider status --state state
+python -m airflow_dataflow_provider status --state state --json

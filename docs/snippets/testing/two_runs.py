@@ -1,0 +1,14 @@
+from orders import orders
+
+from airflow_dataflow_provider import RuntimeMode
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.tables.pane_log import PaneLogReader
+
+
+def test_two_runs_an_hour_apart(dataflow_clock, dataflow_spark, tmp_path):
+    state = str(tmp_path / "state")
+    dataflow_clock.advance_to("12:00")
+    run(Submission(orders, RuntimeMode.MICRO_BATCH, state, now=dataflow_clock))
+    dataflow_clock.advance("1h")
+    run(Submission(orders, RuntimeMode.MICRO_BATCH, state, now=dataflow_clock))
+    assert len(PaneLogReader(state).current())
