@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from airflow_dataflow_provider import AtCount, AtWatermark, Count, Files, Pipeline, Repeat, Trigger, Window
+from airflow_dataflow_provider import AtCount, AtWatermark, Count, Files, Pipeline, Repeat, Sum, Trigger, Window
 from airflow_dataflow_provider.model.elements import Key
 from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.model.windows import WindowStrategy
@@ -32,7 +32,7 @@ class Seconds(WindowStrategy):
 def test_windows_that_never_merge_are_not_looked_through_for_each_element(trigger: Trigger) -> None:
     source = Files("events/*.parquet", event_time="happened")
     grouped = Pipeline("seconds", source).group_by_key_and_window(key="key", window=Seconds(), trigger=trigger)
-    stream = TestStream(grouped.combine(rows=Count()))
+    stream = TestStream(grouped.combine(rows=Count(), total=Sum("value")))
     for minute in range(10):
         stream = stream.add(*(("k", 1, f"12:{minute:02}:{second:02}") for second in range(60)))
     panes = stream.end_of_input().run()
