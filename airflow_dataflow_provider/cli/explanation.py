@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from airflow_dataflow_provider.cli.known_types import KnownTypes, known_types
-from airflow_dataflow_provider.model.batch import FAIL, IGNORE, BatchPolicies
+from airflow_dataflow_provider.model.batch import FAIL, IGNORE, BatchPolicies, share_of
 from airflow_dataflow_provider.model.errors import DataflowError
 from airflow_dataflow_provider.model.grouping import Grouping
 from airflow_dataflow_provider.model.interval import Interval
@@ -138,7 +138,7 @@ def _options(pipeline: Pipeline) -> Iterator[Record]:
         BatchPolicies(processing_time_at_end_of_input=IGNORE),
         BatchPolicies(processing_time_at_end_of_input=FAIL),
         BatchPolicies(allow_processing_time=False),
-        *(BatchPolicies(percentile=percentile) for percentile in sorted(percentiles)),
+        *(BatchPolicies(input_share=share_of(percentile)) for percentile in sorted(percentiles)),
     ):
         checked = {run: _checked(pipeline, run, policies) for run in runs if run != RuntimeMode.AUTOMATIC}
         refused = {run: error.code for run, error in checked.items() if isinstance(error, DataflowError)}

@@ -43,9 +43,9 @@ def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse has no public name
 def add_policies_to(parser: argparse.ArgumentParser) -> None:
     """Add what a run does at the end of a bounded input, and before."""
     parser.add_argument(
-        "--percentile",
-        metavar="P",
-        help="batch: publish once P %% of the input's bytes are read, and leave out the rest",
+        "--input-share",
+        metavar="SHARE",
+        help="batch: publish once this share of the input's bytes (0.95) is read, and leave out the rest",
     )
     parser.add_argument(
         "--processing-time-at-end-of-input",
@@ -74,7 +74,7 @@ def call(options: argparse.Namespace) -> int:
         options.processing_time_at_end_of_input,
         allow_processing_time=options.allow_processing_time,
         shuffle_mode=options.shuffle_mode,
-        percentile=options.percentile,
+        input_share=options.input_share,
     )
     conf = dict(_setting(text) for text in options.conf)
     pipeline = load_pipeline(options.pipeline)

@@ -71,7 +71,7 @@ def _facts(status: Status) -> Table:
     if status.covered.intervals:
         add("covered", status.covered.describe())
     if status.left_out is not None:
-        add("left out", f"{status.left_out.describe()}; the next run without a percentile reads it", "yellow")
+        add("left out", f"{status.left_out.describe()}; the next run without an input share reads it", "yellow")
     if status.signals:
         them = "them" if len(status.signals) > 1 else "it"
         add("signals", f"{', '.join(status.signals)}; the next epoch hears {them}", "yellow")

@@ -7,13 +7,13 @@ morning's batch that publishes without its stragglers.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from airflow_dataflow_provider.model.errors import DefinitionError, SubmissionError
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.triggers import AtWatermark
-from airflow_dataflow_provider.model.watermarks import percentile as checked_percentile
 from airflow_dataflow_provider.model.watermarks import percentile_text
 
 if TYPE_CHECKING:
@@ -66,17 +66,18 @@ class BatchPolicies:
         allow_processing_time: False refuses, before anything runs, a plan whose triggers or event times look at
             processing time: its result would depend on when it runs.
         shuffle_mode: as its values say.
-        percentile: publish once so many percent of the input are read, by bytes, and leave the rest for a later run on
-            the same state. None: wait for everything. Only for a batch without an interval.
+        input_share: publish once this share of the input's bytes is read, above 0 and at most 1, and leave the rest for
+            a later run on the same state: 0.95 fires ``AtWatermark(95)``. None: wait for everything. Only for a batch
+            without an interval.
 
     Raises:
-        DefinitionError: ``DEFINITION_PERCENTILE``, ``SUBMIT_POLICY`` for what is none of the values.
+        DefinitionError: ``SUBMIT_POLICY`` for what is none of the values.
     """
 
     processing_time_at_end_of_input: ProcessingTimeAtEndOfInput | None = None
     allow_processing_time: bool = True
     shuffle_mode: ShuffleMode = ShuffleMode.AUTOMATIC
-    percentile: float | None = None
+    input_share: float | None = None
 
     def __post_init__(self) -> None:
         if self.processing_time_at_end_of_input is not None:
@@ -85,8 +86,8 @@ class BatchPolicies:
             )
             object.__setattr__(self, "processing_time_at_end_of_input", chosen)
         object.__setattr__(self, "shuffle_mode", _one_of(ShuffleMode, self.shuffle_mode, "shuffle_mode"))
-        if self.percentile is not None:
-            object.__setattr__(self, "percentile", checked_percentile(self.percentile, what="batch percentile"))
+        if self.input_share is not None:
+            object.__setattr__(self, "input_share", _share(self.input_share))
 
     @property
     def at_end_of_input(self) -> ProcessingTimeAtEndOfInput:
@@ -96,7 +97,7 @@ class BatchPolicies:
     @property
     def waits_for_everything(self) -> bool:
         """Whether no input is left out."""
-        return self.percentile is None or self.percentile == 100
+        return self.input_share is None or self.input_share == 1
 
     def arguments(self) -> list[str]:
         """The policies as the command line takes them; those that are the default's are left out."""
@@ -107,8 +108,8 @@ class BatchPolicies:
             words += ["--no-allow-processing-time"]
         if self.shuffle_mode is not default.shuffle_mode:
             words += ["--shuffle-mode", self.shuffle_mode]
-        if self.percentile is not None:
-            words += ["--percentile", percentile_text(self.percentile)]
+        if self.input_share is not None:
+            words += ["--input-share", repr(self.input_share)]
         return words
 
     def check(self, pipeline: Pipeline, mode: RuntimeMode, *, has_interval: bool) -> None:
@@ -120,7 +121,7 @@ class BatchPolicies:
             has_interval: whether a batch is over an interval.
 
         Raises:
-            SubmissionError: ``SUBMIT_PROCESSING_TIME``, ``SUBMIT_SHUFFLE_MODE``, ``SUBMIT_PERCENTILE``.
+            SubmissionError: ``SUBMIT_PROCESSING_TIME``, ``SUBMIT_SHUFFLE_MODE``, ``SUBMIT_INPUT_SHARE``.
         """
         self._check_processing_time(pipeline, mode, has_interval=has_interval)
         if self.shuffle_mode is ShuffleMode.ALL_EXCHANGES_PIPELINED:
@@ -131,8 +132,8 @@ class BatchPolicies:
                 hint="choose automatic or all-exchanges-blocking",
                 code="SUBMIT_SHUFFLE_MODE",
             )
-        if self.percentile is not None:
-            _check_percentile(self.percentile, pipeline, mode, has_interval=has_interval)
+        if self.input_share is not None:
+            _check_input_share(self.input_share, pipeline, mode, has_interval=has_interval)
 
     def _check_processing_time(self, pipeline: Pipeline, mode: RuntimeMode, *, has_interval: bool) -> None:
         looks = processing_time_in(pipeline)
@@ -165,30 +166,61 @@ def processing_time_in(pipeline: Pipeline) -> tuple[str, ...]:
     return (*event_time, *dict.fromkeys(repr(node) for node in nodes if node.looks_at_processing_time))
 
 
-def _check_percentile(percentile: float, pipeline: Pipeline, mode: RuntimeMode, *, has_interval: bool) -> None:
-    asked = f"percentile={percentile_text(percentile)}"
+def _share(value: object) -> float:
+    """Read a share of the input.
+
+    Raises:
+        DefinitionError: ``SUBMIT_POLICY``.
+    """
+    try:
+        share = float(str(value))
+    except ValueError:
+        share = float("nan")
+    if not 0 < share <= 1:
+        meant = repr(share_of(share)) if 1 < share <= 100 else "0.95"
+        raise DefinitionError(
+            f"input_share={value!r} is not a share",
+            reason="it is a part of the input, above 0 and at most 1",
+            hint=f"say {meant} for {percent_of(float(meant))} % of the input",
+            code="SUBMIT_POLICY",
+        )
+    return share
+
+
+def share_of(percentile: float) -> float:
+    """The share of the input that completes the watermark of a percentile."""
+    return float(Decimal(repr(percentile)) / 100)
+
+
+def percent_of(share: float) -> str:
+    """A share in percent, as the percentile of the watermark that it completes."""
+    return percentile_text(float(Decimal(repr(share)) * 100))
+
+
+def _check_input_share(share: float, pipeline: Pipeline, mode: RuntimeMode, *, has_interval: bool) -> None:
+    asked, percent = f"input_share={share!r}", percent_of(share)
     if mode is not RuntimeMode.BATCH:
         raise SubmissionError(
             f"{asked} was asked for in mode {mode.value}",
             reason="it is the share of a bounded input after which a batch publishes; a run that follows its source "
             "publishes by the watermarks of its triggers",
             hint="leave it out, or choose batch",
-            code="SUBMIT_PERCENTILE",
+            code="SUBMIT_INPUT_SHARE",
         )
     if has_interval:
         raise SubmissionError(
             f"{asked} was asked for over an interval",
             reason="an interval keeps no state in which what is left out could be added later",
             hint="leave it out, or run without an interval",
-            code="SUBMIT_PERCENTILE",
+            code="SUBMIT_INPUT_SHARE",
         )
     leaves = [node for node in pipeline.groupings[0].trigger.walk() if not node.children()]
-    if percentile < 100 and all(isinstance(leaf, AtWatermark) and leaf.percentile > percentile for leaf in leaves):
+    if share < 1 and all(isinstance(leaf, AtWatermark) and leaf.percentile > float(percent) for leaf in leaves):
         raise SubmissionError(
-            f"{asked} was asked for, but {pipeline.groupings[0].trigger!r} looks at no watermark up to that percentile",
-            reason=f"the run would read {percentile_text(percentile)} % of its input and publish nothing",
-            hint=f"add one, for example SequenceOf(AtWatermark({percentile_text(percentile)}), Repeat(AtWatermark()))",
-            code="SUBMIT_PERCENTILE",
+            f"{asked} was asked for, but {pipeline.groupings[0].trigger!r} looks at no watermark up to {percent} %",
+            reason=f"the run would read {percent} % of its input and publish nothing",
+            hint=f"add one, for example SequenceOf(AtWatermark({percent}), Repeat(AtWatermark()))",
+            code="SUBMIT_INPUT_SHARE",
         )
 
 

@@ -99,13 +99,13 @@ class DataflowOperator(BaseOperator):
         """The state that the task is about; only for a running task."""
         return self.state or self.hook.state_url(self.pipeline)
 
-    def _checked_policies(self, percentile: float | None = None) -> BatchPolicies:
+    def _checked_policies(self, input_share: float | None = None) -> BatchPolicies:
         """What the runs are told, refused while the DAG is parsed."""
         return BatchPolicies(
             self.processing_time_at_end_of_input,  # type: ignore[arg-type]  # it reads texts, too
             allow_processing_time=self.allow_processing_time,
             shuffle_mode=self.shuffle_mode,  # type: ignore[arg-type]
-            percentile=percentile,
+            input_share=input_share,
         )
 
     def _launch(self, context: Context, run_id: RunId, mode: str, arguments: Sequence[str] = ()) -> bool:

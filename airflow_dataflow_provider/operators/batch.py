@@ -33,7 +33,7 @@ class DataflowBatchOperator(FiniteRunOperator):
             ``partition_timezone``: where clocks change, a day has 23 or 25 hours.
         partition_timezone: the zone of partition keys without an offset: the timetable's.
         whole_input: run over the whole input, without an interval.
-        percentile: publish once so many percent of the whole input are read, by bytes, and leave out the rest, which
+        input_share: publish once this share (0.95) of the whole input's bytes is read, and leave out the rest, which
             the next run on the state reads. The returned status says what is left out (``left_out``).
         **kwargs: as :class:`~airflow_dataflow_provider.operators.finite.FiniteRunOperator`.
 
@@ -52,7 +52,7 @@ class DataflowBatchOperator(FiniteRunOperator):
         partition_grain: Duration | None = None,
         partition_timezone: str = "UTC",
         whole_input: bool = False,
-        percentile: float | None = None,
+        input_share: float | None = None,
         **kwargs: Any,  # noqa: ANN401 - Airflow's own
     ) -> None:
         super().__init__(**kwargs)
@@ -61,7 +61,7 @@ class DataflowBatchOperator(FiniteRunOperator):
         self.partition_grain = None if partition_grain is None else Grain.read(partition_grain)
         self.partition_timezone = partition_timezone
         self.whole_input = whole_input
-        self.percentile = percentile
+        self.input_share = input_share
         self._check()
 
     def _check(self) -> None:
@@ -72,13 +72,13 @@ class DataflowBatchOperator(FiniteRunOperator):
                 hint="give one of the two",
                 code="SUBMIT_INTERVAL",
             )
-        self._policies = self._checked_policies(self.percentile)
-        if self.percentile is not None and not self.whole_input:
+        self._policies = self._checked_policies(self.input_share)
+        if self.input_share is not None and not self.whole_input:
             raise DefinitionError(
-                f"percentile={self.percentile!r} was given for a batch over an interval",
+                f"input_share={self.input_share!r} was given for a batch over an interval",
                 reason="an interval keeps no state in which what is left out could be added later",
                 hint="drop it, or set whole_input=True",
-                code="SUBMIT_PERCENTILE",
+                code="SUBMIT_INPUT_SHARE",
             )
         literal = [moment for moment in given.values() if moment is None or is_literal(moment)]
         for name, moment in given.items():

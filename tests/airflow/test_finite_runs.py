@@ -81,18 +81,18 @@ def test_a_batch_runs_over_its_interval_and_returns_the_status(standin: Standin,
 
 
 def test_the_policies_of_a_batch_reach_its_driver_and_no_others_do(standin: Standin, context: Context) -> None:
-    batch(percentile=95, processing_time_at_end_of_input="IGNORE", allow_processing_time=False).execute(context)
+    batch(input_share=0.95, processing_time_at_end_of_input="IGNORE", allow_processing_time=False).execute(context)
     (start,) = standin.starts
     assert start["argv"][start["argv"].index("--run-id") + 2 :] == [
-        "--processing-time-at-end-of-input", "ignore", "--no-allow-processing-time", "--percentile", "95",
+        "--processing-time-at-end-of-input", "ignore", "--no-allow-processing-time", "--input-share", "0.95",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"percentile": 101}, "DEFINITION_PERCENTILE"),
-        ({"percentile": 95, "whole_input": False}, "SUBMIT_PERCENTILE"),
+        ({"input_share": 95}, "SUBMIT_POLICY"),
+        ({"input_share": 0.95, "whole_input": False}, "SUBMIT_INPUT_SHARE"),
         ({"shuffle_mode": "fast"}, "SUBMIT_POLICY"),
         ({"processing_time_at_end_of_input": "sometimes"}, "SUBMIT_POLICY"),
     ],

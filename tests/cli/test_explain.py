@@ -194,8 +194,8 @@ def test_a_step_on_frames_can_make_elements_by_arrival_late() -> None:
 
 def test_options_that_a_plan_cannot_have_are_named_with_the_modes_that_refuse_them() -> None:
     options = {record["option"]: record["refused_by"] for record in facts_of("departures")["options"]}
-    assert options["--percentile 50"]["batch"] == "SUBMIT_PERCENTILE"
-    assert "batch" not in options["--percentile 97"]
+    assert options["--input-share 0.5"]["batch"] == "SUBMIT_INPUT_SHARE"
+    assert "batch" not in options["--input-share 0.97"]
     assert options["--no-allow-processing-time"] == {}
     looking = {record["option"]: record["refused_by"] for record in facts_of("sessions")["options"]}
     assert looking["--no-allow-processing-time"]["streaming"] == "SUBMIT_PROCESSING_TIME"

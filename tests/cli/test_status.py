@@ -137,7 +137,7 @@ def test_what_a_batch_has_left_out_is_told(command: Run, state: str) -> None:
     make_identity(store)
     EpochLog(store).commit(record(0, left_out=LeftOut((Split("b.parquet", 50), Split("c.parquet", 50)), 2000)))
     told = rows_of(command("status", "--state", state).out)["left"]
-    assert told == "out   2 files, 100 bytes, 5 % of the input; the next run without a percentile reads it"
+    assert told == "out   2 files, 100 bytes, 5 % of the input; the next run without an input share reads it"
 
 
 def test_why_a_driver_failed_is_told_as_it_stands(command: Run, state: str) -> None:

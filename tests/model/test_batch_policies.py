@@ -106,12 +106,12 @@ def test_pipelined_exchanges_are_refused_and_blocking_ones_are_what_spark_does()
         assert refused(pipelined, plan(), mode).code == "SUBMIT_SHUFFLE_MODE"
 
 
-def test_a_percentile_is_a_batch_s_and_needs_a_state_to_be_completed_on() -> None:
-    asked, by_share = BatchPolicies(percentile=95), plan(SequenceOf(AtWatermark(90), BY_WATERMARK))
+def test_an_input_share_is_a_batch_s_and_needs_a_state_to_be_completed_on() -> None:
+    asked, by_share = BatchPolicies(input_share=0.95), plan(SequenceOf(AtWatermark(90), BY_WATERMARK))
     asked.check(by_share, BATCH, has_interval=False)
-    assert refused(asked, by_share, STREAMING).code == "SUBMIT_PERCENTILE"
-    assert refused(asked, by_share, MICRO_BATCH).code == "SUBMIT_PERCENTILE"
-    assert refused(asked, by_share, has_interval=True).code == "SUBMIT_PERCENTILE"
+    assert refused(asked, by_share, STREAMING).code == "SUBMIT_INPUT_SHARE"
+    assert refused(asked, by_share, MICRO_BATCH).code == "SUBMIT_INPUT_SHARE"
+    assert refused(asked, by_share, has_interval=True).code == "SUBMIT_INPUT_SHARE"
 
 
 @pytest.mark.parametrize(
@@ -124,13 +124,13 @@ def test_a_percentile_is_a_batch_s_and_needs_a_state_to_be_completed_on() -> Non
         (BY_CLOCK, True),
     ],
 )
-def test_a_percentile_at_which_nothing_would_be_published_is_refused(trigger: Trigger, *, publishes: bool) -> None:
-    asked = BatchPolicies(percentile=95)
+def test_an_input_share_at_which_nothing_would_be_published_is_refused(trigger: Trigger, *, publishes: bool) -> None:
+    asked = BatchPolicies(input_share=0.95)
     if publishes:
         asked.check(plan(trigger), BATCH, has_interval=False)
     else:
         assert "looks at no watermark" in refused(asked, plan(trigger)).what
-    BatchPolicies(percentile=100).check(plan(trigger), BATCH, has_interval=False)
+    BatchPolicies(input_share=1).check(plan(trigger), BATCH, has_interval=False)
 
 
 def test_choices_are_read_as_users_write_them() -> None:
@@ -150,3 +150,17 @@ def test_triggers_see_the_processing_time_that_the_clock_has_for_them(
     for first_arrival, answer in ((60_000_000, due), (None, False)):
         now = Situation(clock, Window(0, 1), first_arrival=first_arrival, passed=frozenset())
         assert trigger.should_fire(trigger.initial(), now) is answer
+
+
+@pytest.mark.parametrize(("percent", "share"), [(95, 0.95), ("95", 0.95), (99.5, 0.995), (7, 0.07)])
+def test_percent_are_not_taken_for_a_share(percent: float | str, share: float) -> None:
+    with pytest.raises(DataflowError) as refusal:
+        BatchPolicies(input_share=percent)  # type: ignore[arg-type]
+    assert refusal.value.code == "SUBMIT_POLICY"
+    assert refusal.value.hint.startswith(f"say {share!r} for ")
+
+
+def test_a_share_fires_the_percentile_that_it_is_to_the_digit() -> None:
+    for percent in range(1, 100):
+        plan_of_it = plan(Repeat(AtWatermark(percent)))
+        BatchPolicies(input_share=percent / 100).check(plan_of_it, BATCH, has_interval=False)

@@ -256,7 +256,7 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
         lambda: checked(BatchPolicies(allow_processing_time=False), trigger=Repeat(AtPeriod("1m"))),
     ),
     ("SUBMIT_SHUFFLE_MODE", lambda: checked(BatchPolicies(shuffle_mode=ShuffleMode.ALL_EXCHANGES_PIPELINED))),
-    ("SUBMIT_PERCENTILE", lambda: checked(BatchPolicies(percentile=95))),
+    ("SUBMIT_INPUT_SHARE", lambda: checked(BatchPolicies(input_share=0.95))),
 ]
 
 

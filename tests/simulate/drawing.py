@@ -165,7 +165,7 @@ class _Author:
             mode,
             interval,
             take_over=chance.random() < 0.15,
-            percentile=chance.choice((50.0, 90.0))
+            input_share=chance.choice((0.5, 0.9))
             if mode == "batch" and interval is None and chance.random() < 0.3
             else None,
             skew=0.0 if self._calm or chance.random() < 0.7 else chance.choice((-20.0, 20.0, 45.0, -3_600.0, 7_200.0)),

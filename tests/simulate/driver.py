@@ -65,7 +65,7 @@ def drive(world: World, start: Start) -> None:
         conf={PARTITIONS_CONF: "1"},
         run_id=start.driver,
         take_over=start.take_over,
-        policies=BatchPolicies(percentile=start.percentile),
+        policies=BatchPolicies(input_share=start.input_share),
         now=lambda: clock_of(scheduler),
         workers=ThisProcess(),
     )

@@ -65,7 +65,7 @@ class Start:
         mode: ``batch``, ``micro-batch`` or ``streaming``.
         interval: of a batch, in seconds after the begin of the world.
         take_over: fence a driver that lives.
-        percentile: of a batch: publish once so much of the input is read.
+        input_share: of a batch: publish once so much of the input is read.
         skew: by how many seconds its clock is wrong.
         host: the machine that it runs on.
         faults: what happens to it.
@@ -75,7 +75,7 @@ class Start:
     mode: str
     interval: tuple[float, float] | None = None
     take_over: bool = False
-    percentile: float | None = None
+    input_share: float | None = None
     skew: float = 0.0
     host: str = "east"
     faults: tuple[Fault, ...] = ()

@@ -72,8 +72,8 @@ def _simpler(step: object) -> Iterator[object]:
                 yield replace(step, skew=0.0)
             if step.take_over:
                 yield replace(step, take_over=False)
-            if step.percentile is not None:
-                yield replace(step, percentile=None)
+            if step.input_share is not None:
+                yield replace(step, input_share=None)
         case Offer() | Change() if len(step.rows) > 1:
             yield replace(step, rows=step.rows[: len(step.rows) // 2])
             yield replace(step, rows=step.rows[1:])

@@ -130,12 +130,12 @@ def ask_watermark(
 
 
 def _without_stragglers(status: Status, left_out: LeftOut, share: float, target: Micros) -> Answer:
-    """The answer of a batch with a percentile, which has published without all of its input."""
+    """The answer of a batch that has published a share of its input."""
     read_until = status.processing_time
     if share <= left_out.percent_read and read_until is not None and target <= read_until:
         read = f"{left_out.percent_read:.4g} % of its input"
         return Answer(REACHED, f"the batch run of {status.pipeline!r} has read {read}, up to {iso(target)}")
-    hint = "the next run without a percentile reads it"
+    hint = "the next run without an input share reads it"
     return Answer(NOT_YET, f"the batch run of {status.pipeline!r} has left out {left_out.describe()}; {hint}")
 
 

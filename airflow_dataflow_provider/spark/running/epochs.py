@@ -96,10 +96,10 @@ class Epochs:
         return True
 
     def _input(self, splits: tuple[Split, ...]) -> Input:
-        percentile = self._run.policies.percentile
-        if percentile is None or self._run.policies.waits_for_everything:
+        share = self._run.policies.input_share
+        if share is None or self._run.policies.waits_for_everything:
             return Everything(splits)
-        return Share.over(splits, self._before.left_out, percentile)
+        return Share.over(splits, self._before.left_out, share)
 
     @property
     def left_out(self) -> LeftOut | None:

@@ -1,4 +1,4 @@
-"""A share of the input, without waiting for its stragglers: the batch percentile.
+"""A share of the input, without waiting for its stragglers: the policy ``input_share``.
 
 Every piece of the input is a Spark job of its own, on a thread of its own. Once the pieces that came in are a large
 enough share, by bytes, the other jobs are cancelled, also those whose task hangs in a read; the epoch goes on with what
@@ -43,33 +43,33 @@ class Share:
         splits: those that are there, and are not read yet.
         of: the bytes of the whole input that they are part of.
         away: the bytes of the input that are not there.
-        percentile: how much of the input is waited for.
+        share: how much of the input is waited for, above 0 and at most 1.
     """
 
     splits: tuple[Split, ...]
     of: int
-    percentile: float
+    share: float
     away: int = 0
 
     @classmethod
-    def over(cls, splits: tuple[Split, ...], before: LeftOut | None, percentile: float) -> Self:
+    def over(cls, splits: tuple[Split, ...], before: LeftOut | None, share: float) -> Self:
         """The share of a batch's input (:func:`~airflow_dataflow_provider.progress.log.left_out.input_bytes`).
 
         Args:
             splits: what is there and is not read.
             before: what an earlier batch has left out.
-            percentile: how much of the input is waited for.
+            share: how much of the input is waited for, above 0 and at most 1.
         """
         there = {split.path for split in splits}
         old = () if before is None else before.files
         away = counted_bytes(split for split in old if split.path not in there)
-        return cls(splits, input_bytes(before, splits), percentile, away)
+        return cls(splits, input_bytes(before, splits), share, away)
 
     @property
     def enough(self) -> int:
         """The bytes of ``splits`` that are waited for; none or less where the share is read already."""
         read = self.of - counted_bytes(self.splits) - self.away
-        return math.ceil(self.of * Fraction(str(self.percentile)) / 100) - read
+        return math.ceil(self.of * Fraction(str(self.share))) - read
 
     def at_least(self) -> tuple[Split, ...]:
         """As many of them, in their order, as are enough."""

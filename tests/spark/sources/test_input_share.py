@@ -81,8 +81,8 @@ def straggler(source: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Straggl
     straggler.heal()
 
 
-def go(what: Pipeline, state: Path, mode: RuntimeMode = BATCH, percentile: float | None = None) -> Status:
-    policies = BatchPolicies(percentile=percentile)
+def go(what: Pipeline, state: Path, mode: RuntimeMode = BATCH, share: float | None = None) -> Status:
+    policies = BatchPolicies(input_share=share)
     run(Submission(what, mode, str(state), conf={"dataflow.state.partitions": "3"}, policies=policies))
     return read_status(str(state))
 
@@ -112,7 +112,7 @@ def test_it_publishes_without_the_file_that_hangs_and_the_next_batch_completes_i
 ) -> None:
     what, state = pipeline(source, lateness="1h"), tmp_path / "state"
     length = straggler.path.stat().st_size
-    status = go(what, state, percentile=90)
+    status = go(what, state, share=0.9)
     assert status.left_out is not None
     assert any(split[:2] == (str(straggler.path), length) for split in status.left_out.files)
     assert 90 <= status.left_out.percent_read < 100
@@ -137,7 +137,7 @@ def test_elements_that_go_through_spark_s_expressions_do_not_wait_either(
     state, plain = tmp_path / "state", pipeline(source, lateness="1h")
     step = SparkColumns("value % 2 = 0", value="value + 1")
     what = dataclasses.replace(plain, groupings=(dataclasses.replace(plain.grouping, par_dos=(step,)),))
-    status = go(what, state, percentile=90)
+    status = go(what, state, share=0.9)
     assert status.left_out is not None
     straggler.heal()
     assert go(what, state).left_out is None
@@ -149,7 +149,7 @@ def test_what_is_left_out_is_read_by_whichever_run_comes_next_together_with_what
     source: Path, straggler: Straggler, tmp_path: Path
 ) -> None:
     what, state = pipeline(source, lateness="1h"), tmp_path / "state"
-    go(what, state, percentile=90)
+    go(what, state, share=0.9)
     straggler.heal()
     more = events(1_000, seed=1)
     write_files(source, more, files=1, first=FILES)
@@ -167,8 +167,8 @@ def test_a_run_that_is_repeated_while_the_file_hangs_waits_for_nothing(
     source: Path, straggler: Straggler, tmp_path: Path
 ) -> None:
     what, state = pipeline(source, lateness="1h"), tmp_path / "state"
-    first = go(what, state, percentile=90)
-    again = go(what, state, percentile=90)
+    first = go(what, state, share=0.9)
+    again = go(what, state, share=0.9)
     assert again.left_out == first.left_out
     assert kinds(state) == ["data", "end_of_input", "end_of_input"]
     assert (again.state, again.panes) == ("completed", first.panes), "what was published is not published again"
@@ -181,10 +181,10 @@ def test_a_run_that_fell_over_before_it_published_publishes_when_it_is_repeated(
     with monkeypatch.context() as patch:
         patch.setattr(Epochs, "end_of_input", crash)
         with pytest.raises(Crash):
-            go(what, state, percentile=90)
+            go(what, state, share=0.9)
     assert kinds(state) == ["data"]
     assert len(panes(state)) == 0
-    status = go(what, state, percentile=90)
+    status = go(what, state, share=0.9)
     assert status.left_out is not None
     assert kinds(state) == ["data", "end_of_input"]
     assert panes(state)["count"].sum() == status.rows.read
@@ -196,7 +196,7 @@ def test_what_is_left_out_is_read_once_wherever_the_run_that_takes_it_up_falls_o
     source: Path, straggler: Straggler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     what, state = pipeline(source, lateness="1h"), tmp_path / "state"
-    go(what, state, percentile=90)
+    go(what, state, share=0.9)
     straggler.heal()
     with monkeypatch.context() as patch:
         patch.setattr(EpochLog, step, crash)
@@ -212,9 +212,9 @@ def test_what_is_left_out_is_read_once_wherever_the_run_that_takes_it_up_falls_o
 def test_a_file_that_cannot_be_read_is_no_straggler(source: Path, tmp_path: Path) -> None:
     (source / "part-0007.parquet").write_bytes(b"no parquet" * 1_000_000)
     with pytest.raises(DataError, match=r"part-0007.parquet cannot be read"):
-        go(pipeline(source, lateness="1h"), tmp_path / "state", percentile=99)
+        go(pipeline(source, lateness="1h"), tmp_path / "state", share=0.99)
 
 
-def test_a_percentile_of_100_waits_for_everything(source: Path, tmp_path: Path) -> None:
-    status = go(pipeline(source), tmp_path / "state", percentile=100)
+def test_a_share_of_one_waits_for_everything(source: Path, tmp_path: Path) -> None:
+    status = go(pipeline(source), tmp_path / "state", share=1)
     assert (status.left_out, status.end_of_input, status.rows.read) == (None, True, 4_000)
