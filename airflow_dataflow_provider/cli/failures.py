@@ -26,7 +26,7 @@ def tell(error: BaseException, *, as_json: bool, error_file: str | None) -> int:
         The exit status.
     """
     told = as_dataflow_error(error)
-    text = "\n".join([str(told), *getattr(told, "__notes__", ())])
+    text = "\n".join([str(told), *getattr(error, "__notes__", ())])
     if told.exit_code == EngineError.exit_code:
         text += f"\nTraceback: {_keep_traceback(error, error_file)}"
     if error_file is not None:

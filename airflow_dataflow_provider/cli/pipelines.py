@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import sys
 import sysconfig
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from airflow_dataflow_provider.model.errors import DataflowError, DefinitionError
+from airflow_dataflow_provider.model.errors import DataflowError, DefinitionError, SubmissionError
 from airflow_dataflow_provider.model.pipeline import Grouped, Pipeline
 from airflow_dataflow_provider.user_modules import look_in
 
@@ -35,11 +38,10 @@ def load_pipeline(reference: str) -> Pipeline:
         else:
             module = _by_name(module_name, reference)
     except DataflowError as error:
-        if place := _place(error):
-            error.add_note(f"At: {place}")
+        error.where = error.where or _where(error, reference)
         raise
     except (Exception, SystemExit) as error:
-        raise _does_not_load(module_name, error) from error
+        raise _does_not_load(module_name, error, reference) from error
     found = getattr(module, attribute, None)
     if isinstance(found, Pipeline):
         return found
@@ -68,8 +70,7 @@ def _from_file(path: Path, reference: str) -> ModuleType:
     path = path.resolve()
     # What the file imports from beside itself must be found.
     look_in([str(path.parent)])
-    # A name of its own: a file called json.py must not be taken for the library's.
-    name = f"dataflow_pipeline_{''.join(letter if letter.isalnum() else '_' for letter in path.stem)}"
+    name = _name_of_file(path)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise _not_found(reference, f"{path} is not a Python file", "give a .py file")
@@ -79,24 +80,64 @@ def _from_file(path: Path, reference: str) -> ModuleType:
     return module
 
 
-def _does_not_load(name: str, error: BaseException) -> DefinitionError:
+def _name_of_file(path: Path) -> str:
+    """A module name of its own: a file called json.py must not be taken for the library's."""
+    return f"dataflow_pipeline_{''.join(letter if letter.isalnum() else '_' for letter in path.stem)}"
+
+
+@contextmanager
+def defined_at(reference: str) -> Iterator[None]:
+    """Say of every refusal within where the pipeline is defined, unless the refusal says where it comes from."""
+    try:
+        yield
+    except (DefinitionError, SubmissionError) as error:
+        error.where = error.where or _definition(reference)
+        raise
+
+
+def _definition(reference: str) -> str:
+    """The line of the module that gives the pipeline its name."""
+    module_name, _, attribute = reference.rpartition(":")
+    module = sys.modules.get(_name_of_file(Path(module_name)) if module_name.endswith(".py") else module_name)
+    file = getattr(module, "__file__", None)
+    try:
+        lines = ast.parse(Path(file).read_bytes()).body if file else []
+    except (OSError, SyntaxError):
+        lines = []
+    for line in reversed(lines):
+        targets = (
+            line.targets if isinstance(line, ast.Assign) else [line.target] if isinstance(line, ast.AnnAssign) else []
+        )
+        if any(isinstance(target, ast.Name) and target.id == attribute for target in targets):
+            return f"{file}:{line.lineno}, the pipeline {attribute!r}"
+    return reference
+
+
+def _does_not_load(name: str, error: BaseException, reference: str) -> DefinitionError:
     text = " ".join(str(error).split())
-    place = _place(error)
     return DefinitionError(
         f"{name} cannot be loaded: {type(error).__name__}{f': {text}' if text else ''}",
-        reason=f"it happened at {place}" if place else "the pipeline is made by running its module",
+        reason="the pipeline is made by running its module",
         hint="correct it; the command `python FILE` shows the same with all its lines",
+        where=_where(error, reference),
         code="DEFINITION_LOAD",
     )
 
 
-def _place(error: BaseException) -> str:
-    """The last line of the user's own code that an error went through; nothing where it went through none."""
+def _where(error: BaseException, reference: str) -> str:
+    """The last line of the user's own code that an error went through, and the pipeline that was being made there."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
-    frames = traceback.extract_tb(error.__traceback__)
-    found = [frame for frame in frames if not frame.filename.startswith("<") and not _is_installed(frame.filename)]
-    return f"{found[-1].filename}:{found[-1].lineno}" if found else ""
+    place, name = "", ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        if not file.startswith("<") and not _is_installed(file):
+            place = f"{file}:{line}"
+        maker = frame.f_locals.get("self")
+        if isinstance(maker, Pipeline | Grouped):
+            name = maker.name if isinstance(maker, Pipeline) else maker.pipeline.name
+    pipeline = f"the pipeline {name!r}" if name else f"on the way to {reference}"
+    return f"{place}, {pipeline}" if place else pipeline
 
 
 def _is_installed(file: str) -> bool:

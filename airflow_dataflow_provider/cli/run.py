@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import signal
+import tempfile
 import threading
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from airflow_dataflow_provider.cli.failures import as_dataflow_error
 from airflow_dataflow_provider.cli.run_report import AsJson, AsText
 from airflow_dataflow_provider.model.batch import BatchPolicies, ProcessingTimeAtEndOfInput, ShuffleMode
-from airflow_dataflow_provider.model.errors import SubmissionError
+from airflow_dataflow_provider.model.errors import EngineError, SubmissionError
 from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.time import to_micros
@@ -33,7 +37,7 @@ def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse has no public name
     parser.add_argument("--run-id", help="a name for this run")
     parser.add_argument("--take-over", action="store_true", help="fence the driver that has the pipeline now")
     parser.add_argument("--json", action="store_true", help="one JSON object an epoch instead of text")
-    parser.add_argument("--verbose", action="store_true", help="a line for every epoch")
+    parser.add_argument("--verbose", action="store_true", help="a line for every epoch, and what Java and Spark print")
     parser.add_argument(
         "--error-file", metavar="PATH", help="where to leave the error as a JSON object if the run fails"
     )
@@ -63,7 +67,7 @@ def add_policies_to(parser: argparse.ArgumentParser) -> None:
 
 def call(options: argparse.Namespace) -> int:
     """Check everything that can be checked without Spark, then run."""
-    from airflow_dataflow_provider.cli.pipelines import load_pipeline  # noqa: PLC0415 - other commands need none
+    from airflow_dataflow_provider.cli.pipelines import defined_at, load_pipeline  # noqa: PLC0415 - not for --help
 
     if options.error_file is not None:
         with suppress(OSError):  # whatever is wrong with the path is told where there is an error to leave there
@@ -85,6 +89,8 @@ def call(options: argparse.Namespace) -> int:
 
     tell = AsJson() if options.json else AsText(pipeline.name, verbose=options.verbose)
     with ExitStack() as ending:
+        ending.enter_context(defined_at(options.pipeline))
+        spark_log = None if options.verbose or _under_spark_submit() else ending.enter_context(_kept_on_failure())
 
         def on_start(mode: RuntimeMode, spark: Any) -> None:  # noqa: ANN401 - a session
             # Its workers end in order, before the JVM goes away under them.
@@ -107,6 +113,7 @@ def call(options: argparse.Namespace) -> int:
                 policies=policies,
                 on_epoch=tell.epoch,
                 on_start=on_start,
+                spark_log=spark_log,
                 **asked,
             ),
             stopping,
@@ -118,6 +125,29 @@ def call(options: argparse.Namespace) -> int:
 def _under_spark_submit() -> bool:
     """Whether Spark's JVM started this process: it prints where it prints."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+@contextmanager
+def _kept_on_failure() -> Iterator[Path]:
+    """A file for what Java and Spark print. It is kept only where they, the machine or this package have failed."""
+    handle, name = tempfile.mkstemp(prefix="dataflow-spark-", suffix=".log")
+    os.close(handle)
+    path = Path(name)
+    py4j = logging.getLogger("py4j")
+    level = py4j.level
+    py4j.setLevel(logging.CRITICAL)  # a JVM that has ended is told of once, with a code
+    is_kept = False
+    try:
+        yield path
+    except BaseException as error:
+        is_kept = as_dataflow_error(error).exit_code == EngineError.exit_code and path.stat().st_size > 0
+        if is_kept:
+            error.add_note(f"Spark's log: {path}")
+        raise
+    finally:
+        py4j.setLevel(level)
+        if not is_kept:
+            path.unlink()
 
 
 def _stop(spark: Any) -> None:  # noqa: ANN401 - a session

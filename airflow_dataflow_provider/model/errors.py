@@ -17,24 +17,24 @@ class DataflowError(Exception):
         what: what is wrong, in one clause.
         reason: why it is refused.
         hint: what the reader can do about it.
+        where: the file and line of the user's code that is at fault, as far as that is known.
         code: a stable code of the form ``AREA_PROBLEM``.
     """
 
     exit_code: ClassVar[int] = 1
     """The exit status of the command line when this error ends it (``docs/reference/command-line.md``)."""
 
-    def __init__(self, what: str, *, reason: str = "", hint: str = "", code: str) -> None:
-        self.what, self.reason, self.hint, self.code = what, reason, hint, code
-        parts = [f"[{code}] {what}"]
-        if reason:
-            parts.append(f"Why: {reason}")
-        if hint:
-            parts.append(f"What to do: {hint}")
-        super().__init__("\n".join(parts))
+    def __init__(self, what: str, *, reason: str = "", hint: str = "", where: str = "", code: str) -> None:
+        self.what, self.reason, self.hint, self.where, self.code = what, reason, hint, where, code
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        parts = (("Why", self.reason), ("What to do", self.hint), ("Where", self.where))
+        return "\n".join([f"[{self.code}] {self.what}", *(f"{name}: {text}" for name, text in parts if text)])
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling, so that the error keeps its code when it crosses a process border."""
-        return (_rebuild, (type(self), self.what, self.reason, self.hint, self.code))
+        return (DataflowError.from_json, (self.to_json(),))
 
     def to_json(self) -> dict[str, Any]:
         """The error as data, for programs and for the way from one process to another."""
@@ -44,23 +44,20 @@ class DataflowError(Exception):
             "what": self.what,
             "reason": self.reason,
             "hint": self.hint,
+            "where": self.where,
         }
 
     @staticmethod
     def from_json(document: Mapping[str, Any]) -> DataflowError:
         """Read back :meth:`to_json`, with the class that the error had."""
         kinds = {kind.__name__: kind for kind in DataflowError.__subclasses__()}
-        return _rebuild(
-            kinds.get(document["kind"], DataflowError),
+        return kinds.get(document["kind"], DataflowError)(
             document["what"],
-            document["reason"],
-            document["hint"],
-            document["error"],
+            reason=document["reason"],
+            hint=document["hint"],
+            where=document.get("where", ""),
+            code=document["error"],
         )
-
-
-def _rebuild(cls: type[DataflowError], what: str, reason: str, hint: str, code: str) -> DataflowError:
-    return cls(what, reason=reason, hint=hint, code=code)
 
 
 class DefinitionError(DataflowError):

@@ -42,15 +42,31 @@ def test_a_module_that_fails_is_refused_with_the_line_that_failed(
     said = command("run", f"{file.stem if by_name else file}:p", *BATCH)
     assert (said.status, said.code) == (2, "DEFINITION_LOAD")
     assert told in said.err
-    assert f"{file}:2" in said.err
-    assert len(said.err.splitlines()) == 3
+    assert f"Where: {file}:2" in said.err
+    assert len(said.err.splitlines()) == 4
 
 
 def test_a_refused_definition_is_told_with_its_line(command: Run, module: Module) -> None:
     file = module(f"p = {PIPELINE}.group_by_key_and_window(key=None, window=FixedWindows('1h'))")
     said = command("run", f"{file}:p", *BATCH)
     assert (said.status, said.code) == (2, "DEFINITION_KEY")
-    assert said.err.endswith(f"At: {file}:2\n")
+    assert said.err.endswith(f"Where: {file}:2, the pipeline 'p'\n")
+
+
+def test_a_part_of_a_definition_that_is_refused_is_told_with_its_line(command: Run, module: Module) -> None:
+    file = module("hourly = FixedWindows('1 hour and a bit')")
+    said = command("run", f"{file}:p", *BATCH)
+    assert said.err.endswith(f"Where: {file}:2, on the way to {file}:p\n")
+    assert "airflow_dataflow_provider/" not in said.err
+
+
+def test_a_submission_that_is_refused_names_the_line_that_names_the_pipeline(command: Run, module: Module) -> None:
+    steps = "par_do(Vectorised(lambda frame: frame)).group_by_key_and_window(key='k', window=FixedWindows('1h'))"
+    file = module(f"p = (\n    {PIPELINE}\n    .{steps}\n    .combine(n=Count())\n)")
+    said = command("run", f"{file}:p", *BATCH, "--json")
+    assert said.code == "SUBMIT_FUNCTION"
+    assert said.json()["where"] == f"{file}:2, the pipeline 'p'"
+    assert DataflowError.from_json(said.json()).where == said.json()["where"]
 
 
 @pytest.mark.parametrize("key", ["None", "5", "()", "''", "('a', 'a')", "[None]", "{'a': 1.5, 2: 3}", "b'a'"])

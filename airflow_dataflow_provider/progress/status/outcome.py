@@ -42,7 +42,8 @@ class Outcome:
         odd = (("late", rows.late), ("expired", rows.expired), ("rejected", rows.rejected))
         named = ", ".join(f"{count:,} {name}" for name, count in odd if count)
         watermark = after.watermarks.at(100)
-        reached = f"watermark {iso(watermark)}" if watermark > MIN_TIME else after.covered.describe()
+        computed = after.covered.describe() if after.covered.spans else "no watermark is known"
+        reached = f"watermark {iso(watermark)}" if watermark > MIN_TIME else computed
         return (
             f"published {self.panes:,} panes from {rows.read:,} rows{f' ({named})' if named else ''} in {epochs:,} "
             f"epoch{'' if epochs == 1 else 's'}; {reached}; state {after.state_url}"

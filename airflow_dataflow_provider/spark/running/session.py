@@ -14,7 +14,9 @@ from airflow_dataflow_provider.spark.tasks.spark_errors import start_failed, wit
 from airflow_dataflow_provider.spark.tasks.task_errors import ATTEMPTS
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pathlib import Path
+
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
 _LOCAL_MASTER = re.compile(r"local(\[[^,\]]*\])?")
@@ -39,13 +41,16 @@ _DEFAULTS = {
 }
 
 
-def spark_session(app_name: str, *, master: str | None, conf: Mapping[str, str]) -> SparkSession:
+def spark_session(
+    app_name: str, *, master: str | None, conf: Mapping[str, str], log_file: Path | None = None
+) -> SparkSession:
     """A session of its own, on the Spark that is running or on a new one.
 
     Args:
         app_name: what Spark's pages call it.
         master: e.g. ``local[2]``; None keeps what spark-submit said, or else ``local[*]``.
         conf: the user's settings; they win over the defaults.
+        log_file: takes what Java and Spark print, if this call starts them; by default this process's own output does.
 
     Raises:
         SubmissionError: ``ENGINE_NO_JAVA``, ``ENGINE_NO_SPARK``.
@@ -56,7 +61,8 @@ def spark_session(app_name: str, *, master: str | None, conf: Mapping[str, str])
     threads = conf.get("spark.task.cpus", "1")
     os.environ.setdefault(_THREADS, threads)
     try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - optional: only a driver needs it
+        from pyspark import SparkConf  # noqa: PLC0415 - optional: only a driver needs it
+        from pyspark.sql import SparkSession  # noqa: PLC0415
     except ImportError as error:
         raise SubmissionError(
             "pyspark is not installed in the driver's environment",
@@ -68,13 +74,12 @@ def spark_session(app_name: str, *, master: str | None, conf: Mapping[str, str])
     running = SparkSession.getActiveSession()
     if running is None:
         os.environ.update(ensure_java(os.environ))
-        builder = SparkSession.builder.appName(app_name)
+        start = SparkConf().setAppName(app_name).setAll(list(settings.items()))
         if master is not None:
-            builder = builder.master(master)
-        for name, value in settings.items():
-            builder = builder.config(name, value)
+            start.setMaster(master)
         with with_codes(start_failed):
-            running = builder.getOrCreate()
+            _start_context(start, log_file)
+            running = SparkSession.builder.config(conf=start).getOrCreate()
         running.sparkContext.setLogLevel(conf.get("spark.log.level", "WARN"))
     running.sparkContext.environment[ATTEMPTS] = str(_attempts(running.sparkContext))
     # What others have set on a session that they share with us is not ours to change, nor what we rely on theirs.
@@ -83,6 +88,16 @@ def spark_session(app_name: str, *, master: str | None, conf: Mapping[str, str])
         if session.conf.isModifiable(name):
             session.conf.set(name, value)
     return session
+
+
+def _start_context(conf: SparkConf, log_file: Path | None) -> None:
+    """Start Spark's JVM with its output in a file. Where there is a JVM already, its output goes where it goes."""
+    from pyspark import SparkContext  # noqa: PLC0415 - optional: only a driver needs it
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
+
+    if log_file is not None and SparkContext._gateway is None:  # noqa: SLF001 - there is no public way to ask
+        with log_file.open("ab") as output:
+            SparkContext(conf=conf, gateway=launch_gateway(conf, {"stdout": output, "stderr": output}))  # type: ignore[no-untyped-call]
 
 
 def _attempts(context: SparkContext) -> int:

@@ -36,6 +36,8 @@ from airflow_dataflow_provider.spark.tasks.user_code import carry, check_named
 from airflow_dataflow_provider.spark.values.frames import schema_bytes, schema_from_bytes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
     from airflow_dataflow_provider.model.interval import Interval
@@ -85,6 +87,8 @@ class Submission:
     on_start: Callable[[RuntimeMode, SparkSession], None] = lambda mode, spark: None  # noqa: ARG005
     workers: Workers | None = None
     """Where tasks run; by default on Spark, which is started, or found running."""
+    spark_log: Path | None = None
+    """The file that takes what Java and Spark print; by default this process's own output does."""
 
 
 def run(submission: Submission, stopping: threading.Event | None = None) -> RuntimeMode:
@@ -191,7 +195,9 @@ def _spark_workers(submission: Submission, mode: RuntimeMode, ownership: Ownersh
 
     ours = (PARTITIONS_CONF, ROWS_CONF, RETENTION_CONF)
     conf = {name: value for name, value in submission.conf.items() if not name.startswith(ours)}
-    spark = spark_session(f"dataflow-{submission.pipeline.name}", master=submission.master, conf=conf)
+    spark = spark_session(
+        f"dataflow-{submission.pipeline.name}", master=submission.master, conf=conf, log_file=submission.spark_log
+    )
     carry(submission.pipeline)
     context = spark.sparkContext
     ownership.heartbeat(submission.now(), application_id=context.applicationId, ui=context.uiWebUrl)
