@@ -42,7 +42,7 @@ class Outcome:
         odd = (("late", rows.late), ("expired", rows.expired), ("rejected", rows.rejected))
         named = ", ".join(f"{count:,} {name}" for name, count in odd if count)
         watermark = after.watermarks.at(100)
-        computed = after.covered.describe() if after.covered.spans else "no watermark is known"
+        computed = after.covered.describe() if after.covered.intervals else "no watermark is known"
         reached = f"watermark {iso(watermark)}" if watermark > MIN_TIME else computed
         return (
             f"published {self.panes:,} panes from {rows.read:,} rows{f' ({named})' if named else ''} in {epochs:,} "
