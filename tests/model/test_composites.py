@@ -207,9 +207,7 @@ def test_merged_sequences_go_on_where_the_one_that_has_come_least_far_stands() -
 
 
 @given(TREES, STEPS)
-def test_a_tree_that_has_finished_is_never_due_and_one_that_cannot_lose_data_never_finishes(
-    tree: Trigger, steps: list[object]
-) -> None:
+def test_a_tree_that_cannot_lose_data_never_finishes(tree: Trigger, steps: list[object]) -> None:
     watched = play(tree, steps)
     if tree.may_lose_data() is None:
         assert not watched.finished

@@ -28,7 +28,15 @@ from airflow_dataflow_provider.model.elements import Element, Key, Pane, PaneTim
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, NOTHING_KNOWN
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter, interpret
-from airflow_dataflow_provider.testing.strategies import cases, elements, pipelines, scripts
+from airflow_dataflow_provider.testing.strategies import (
+    TRIGGER_FAMILIES,
+    cases,
+    elements,
+    pipelines,
+    scripts,
+    triggers,
+    windows,
+)
 
 Case = tuple[Pipeline, tuple[Epoch, ...]]
 Table = dict[tuple[Key, Window], dict[str, Any]]
@@ -195,6 +203,21 @@ def test_no_window_is_on_time_twice_or_early_again_once_it_was_on_time(case: Cas
     for of_window in timings.values():
         assert of_window.count(PaneTiming.ON_TIME) <= 1
         assert of_window == sorted(of_window, key=list(PaneTiming).index)
+
+
+@given(
+    cases(pipelines(window=windows("fixed"), trigger=triggers(*TRIGGER_FAMILIES)), with_batches=True),
+)
+def test_a_window_whose_trigger_has_finished_says_nothing_more_until_it_expires(case: Case) -> None:
+    pipeline, epochs = case
+    interpreter = Interpreter(pipeline)
+    [stage] = interpreter.stages
+    finished: set[tuple[Key, Window]] = set()
+    for epoch in epochs:
+        for pane in interpreter.epoch(epoch):
+            assert pane.is_last or pane.is_retraction or (pane.key, pane.window) not in finished
+        states = [state for of_key in stage._windows.values() for state in of_key.values()]
+        finished |= {(state.key, state.window) for state in states if state.finished}
 
 
 @given(cases(with_batches=True))

@@ -64,6 +64,21 @@ class AtWatermark(ClockTrigger):
         return "AtWatermark()" if self.percentile == 100 else f"AtWatermark({percentile_text(self.percentile)})"
 
 
+class ProcessingTimeTrigger(ClockTrigger):
+    """A leaf that is due at a processing time which follows from the arrival of the pane's first element."""
+
+    __slots__ = ()
+    looks_at_processing_time = True
+
+    def due_at(self, first_arrival: Micros) -> Micros:
+        """The processing time from which a pane is due. Arithmetic alone: engines call it with a whole column."""
+        raise NotImplementedError
+
+    def is_due(self, now: Situation) -> bool:
+        """Something new has come, and its time has come, too."""
+        return now.first_arrival is not None and now.clock.timers >= self.due_at(now.first_arrival)
+
+
 def _positive(value: Duration, what: str) -> Micros:
     length = duration(value, what=what)
     if length <= 0:
@@ -74,7 +89,7 @@ def _positive(value: Duration, what: str) -> Micros:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class AtPeriod(ClockTrigger):
+class AtPeriod(ProcessingTimeTrigger):
     """Fires on the ticks of processing time, every ``period`` since 1970-01-01T00:00Z, if something new has come.
 
     It is due once a tick lies between the arrival of the pane's first element and the clock (arrival < tick <= clock).
@@ -86,19 +101,14 @@ class AtPeriod(ClockTrigger):
 
     period: Micros
     offset: Micros = 0
-    looks_at_processing_time = True
 
     def __init__(self, period: Duration, *, offset: Duration = 0) -> None:
         object.__setattr__(self, "period", _positive(period, "AtPeriod period"))
         object.__setattr__(self, "offset", duration(offset, what="AtPeriod offset") % self.period)
 
-    def is_due(self, now: Situation) -> bool:
-        """A tick has passed since the first new element arrived."""
-        first = now.first_arrival
-        return first is not None and self._ticks(now.clock.timers) > self._ticks(first)
-
-    def _ticks(self, time: Micros) -> int:
-        return (time - self.offset) // self.period
+    def due_at(self, first_arrival: Micros) -> Micros:
+        """The first tick after the arrival."""
+        return ((first_arrival - self.offset) // self.period + 1) * self.period + self.offset
 
     def __repr__(self) -> str:
         offset = f", offset={duration_text(self.offset)!r}" if self.offset else ""
@@ -106,18 +116,17 @@ class AtPeriod(ClockTrigger):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class AfterDelay(ClockTrigger):
+class AfterDelay(ProcessingTimeTrigger):
     """Fires ``delay`` of processing time after the pane's first element arrived."""
 
     delay: Micros
-    looks_at_processing_time = True
 
     def __init__(self, delay: Duration) -> None:
         object.__setattr__(self, "delay", _positive(delay, "AfterDelay delay"))
 
-    def is_due(self, now: Situation) -> bool:
-        """The clock has reached the first new element's arrival plus the delay."""
-        return now.first_arrival is not None and now.clock.timers >= now.first_arrival + self.delay
+    def due_at(self, first_arrival: Micros) -> Micros:
+        """The delay after the arrival."""
+        return first_arrival + self.delay
 
     def __repr__(self) -> str:
         return f"AfterDelay({duration_text(self.delay)!r})"

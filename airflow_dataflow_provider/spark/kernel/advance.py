@@ -15,6 +15,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.windows import expired_until
 from airflow_dataflow_provider.spark.kernel import publishing
+from airflow_dataflow_provider.spark.kernel.columns import FINISHED
 from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Outcome, Progress
 from airflow_dataflow_provider.spark.kernel.touched import tombstones
 from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
@@ -65,12 +66,8 @@ def advance(
 
 
 def _next_due(kernel: Kernel, now: Progress) -> NextDue:
-    return NextDue.of(
-        kernel.trigger,
-        kernel.percentiles,
-        kernel.grouping.trigger.signals(),
-        kernel.states(now.state),
-        kernel.windows(now.state, now.clock),
-        always=kernel.has_own_trigger,
-        by_element=kernel.grouping.trigger.looks_at_elements,
-    )
+    state = now.state
+    if not len(state):
+        return NextDue()
+    windows, going = kernel.windows(state, now.clock), ~state[FINISHED].to_numpy()
+    return kernel.trigger.next_due(kernel.states(state), windows, going).or_expiry_of(int(windows.end.min()))

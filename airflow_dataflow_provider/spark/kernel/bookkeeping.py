@@ -9,7 +9,6 @@ from airflow_dataflow_provider.model.grouping import LATEST as LATEST_TIME
 from airflow_dataflow_provider.model.grouping import Grouping
 from airflow_dataflow_provider.model.refinement import DISCARDING
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME
-from airflow_dataflow_provider.model.triggers import AfterDelay, AtPeriod
 from airflow_dataflow_provider.spark.kernel.columns import (
     ARRIVAL,
     EARLIEST,
@@ -34,7 +33,7 @@ class Bookkeeping:
     """
 
     def __init__(self, grouping: Grouping, *, own: bool, takes_back: bool) -> None:
-        self.timed = own or any(isinstance(node, AtPeriod | AfterDelay) for node in grouping.trigger.walk())
+        self.timed = own or any(node.looks_at_processing_time for node in grouping.trigger.walk())
         self._discards = grouping.refinement is DISCARDING
         self._columns: dict[str, tuple[str, pl.Expr, int]] = {}
         if self.timed:

@@ -47,7 +47,7 @@ class Chain:
     files: tuple[WrittenFile, ...] = ()
     rows: tuple[int, ...] = ()
     live: int = 0
-    next_due: NextDue = field(default_factory=lambda: NextDue({}))
+    next_due: NextDue = field(default_factory=NextDue)
 
     def to_json(self) -> dict[str, Any]:
         """For the epoch log."""
@@ -65,7 +65,7 @@ class Chain:
             tuple(map(WrittenFile.from_json, document["files"])),
             tuple(document["rows"]),
             document["live"],
-            NextDue.from_json(dict(document)),
+            NextDue.from_json(document),
         )
 
 

@@ -154,12 +154,10 @@ class Continuation:
 
     def is_due(self, clock: Clock, horizon: Micros) -> bool:
         """Whether an epoch without elements has anything to do."""
-        if clock.signals:
-            return True
         for number, (grouping, state) in enumerate(zip(self._pipeline.groupings, self.states, strict=True)):
             if number:
                 clock, horizon = state.hold.arriving(clock)
             lateness = grouping.allowed_lateness
-            if any(chain.live and chain.next_due.is_due(clock, horizon, lateness) for chain in state.chains.values()):
+            if any(chain.next_due.is_due(clock, horizon, lateness) for chain in state.chains.values()):
                 return True
         return False

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.model.grouping import earliest_output
 from airflow_dataflow_provider.model.hold import Hold
 from airflow_dataflow_provider.model.par_do import SparkColumns
-from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, from_iso, iso
+from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
 from airflow_dataflow_provider.progress.log.left_out import counted_bytes
 from airflow_dataflow_provider.progress.log.waiting import Waiting
+from airflow_dataflow_provider.spark.kernel.triggers.next_due import NEVER, NextDue
 from airflow_dataflow_provider.spark.map_side.map_task import MapSide
 from airflow_dataflow_provider.spark.reduce_side import driver_side
 from airflow_dataflow_provider.spark.reduce_side.driver_side import DriverSide
@@ -77,15 +79,12 @@ class StageState:
 def waiting_windows(states: Sequence[StageState]) -> Waiting:
     """The windows that groupings have open, and what the first of them to fire waits for."""
     chains = [chain for state in states for chain in state.chains.values() if chain.live]
-    unreached: dict[float, Micros] = {}
-    for percentile, end in (pair for chain in chains for pair in chain.next_due.unreached.items()):
-        unreached[percentile] = min(end, unreached.get(percentile, end))
-    next_time = min((chain.next_due.next_time for chain in chains), default=MAX_TIME)
+    first = reduce(NextDue.or_when, (chain.next_due for chain in chains), NextDue())
     return Waiting(
         sum(chain.live for chain in chains),
-        tuple(sorted(unreached.items())),
-        None if next_time == MAX_TIME else next_time,
-        tuple(sorted({signal for chain in chains for signal in chain.next_due.signals})),
+        tuple(sorted(first.watermarks.items())),
+        None if first.processing_time == NEVER else first.processing_time,
+        tuple(sorted(first.signals)),
     )
 
 

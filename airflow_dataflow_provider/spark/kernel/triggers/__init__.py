@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from airflow_dataflow_provider.model.triggers import (
-    AfterDelay,
     AllOf,
     AnyOf,
     AtBytes,
     AtCount,
     AtEpoch,
     AtPattern,
-    AtPeriod,
     AtPunctuation,
     AtSignal,
     AtWatermark,
@@ -19,12 +17,12 @@ from airflow_dataflow_provider.model.triggers import (
     SequenceOf,
     Trigger,
 )
+from airflow_dataflow_provider.model.triggers.clocks import ProcessingTimeTrigger
 from airflow_dataflow_provider.spark.kernel.triggers.clocks import (
-    AfterDelayNode,
     AtEpochNode,
-    AtPeriodNode,
     AtSignalNode,
     AtWatermarkNode,
+    ProcessingTimeNode,
 )
 from airflow_dataflow_provider.spark.kernel.triggers.composites import (
     AllOfNode,
@@ -69,10 +67,8 @@ def _leaf(trigger: Trigger, percentiles: Percentiles, path: str) -> Node:
     match trigger:
         case AtWatermark(percentile=percentile):
             return AtWatermarkNode(percentile, percentiles.bit(percentile))
-        case AtPeriod(period=period, offset=offset):
-            return AtPeriodNode(period, offset)
-        case AfterDelay(delay=delay):
-            return AfterDelayNode(delay)
+        case ProcessingTimeTrigger():
+            return ProcessingTimeNode(trigger)
         case AtEpoch():
             return AtEpochNode()
         case AtSignal(name=name):

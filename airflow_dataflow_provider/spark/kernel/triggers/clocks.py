@@ -2,127 +2,160 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from typing_extensions import override
 
-from airflow_dataflow_provider.model.time import MAX_TIME, Micros
+from airflow_dataflow_provider.model.time import Micros
+from airflow_dataflow_provider.model.triggers.clocks import ProcessingTimeTrigger
+from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
 from airflow_dataflow_provider.spark.kernel.triggers.node import Indices, Mask, Node, States, Times, Windows, fold
+
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.model.clock import Clock
 
 
 class ClockNode(Node):
-    """A leaf without state that finishes with its firing."""
+    """A leaf without state that is due once a reading of the clock has come to a threshold; finishes with its firing.
 
-    def should_fire(self, states: States, now: Windows) -> Mask:  # noqa: ARG002
-        """At a boundary, or when panes are fired, where :meth:`is_due`."""
-        return self.is_due(now) if now.looks_at_clocks else np.zeros(len(now), dtype=np.bool_)
+    Both :meth:`should_fire` and :meth:`next_due` follow from the threshold.
+    """
 
-    def is_due(self, now: Windows) -> Mask:
-        """What the clock says."""
-        raise NotImplementedError
+    @abstractmethod
+    def reading(self, clock: Clock) -> Micros:
+        """What the trigger reads off the clock."""
 
-    def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:  # noqa: ARG002
-        """Once is all."""
+    @abstractmethod
+    def threshold(self, now: Windows) -> Times:
+        """For each window the reading from which it is due; anything where it does not wait."""
+
+    def waits(self, now: Windows) -> Mask:
+        """Where a pane would be news."""
+        return now.fresh
+
+    @abstractmethod
+    def due_from(self, reading: Micros) -> NextDue:
+        """Due once the clock reads this."""
+
+    @override
+    def should_fire(self, states: States, now: Windows) -> Mask:
+        if not now.looks_at_clocks:
+            return np.zeros(len(now), dtype=np.bool_)
+        due: Mask = self.threshold(now) <= self.reading(now.clock)
+        if due.any():
+            due &= self.waits(now)
+        return due
+
+    @override
+    def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
         return fired
+
+    @override
+    def next_due(self, states: States, now: Windows, rows: Mask) -> NextDue:
+        threshold = self.threshold(now)
+        later = threshold[rows & self.waits(now) & (threshold > self.reading(now.clock))]
+        return self.due_from(int(later.min())) if len(later) else NextDue()
 
 
 @dataclass(frozen=True)
 class AtWatermarkNode(ClockNode):
-    """``AtWatermark``."""
+    """``AtWatermark``: ``W_p >= end``, where this is news."""
 
     percentile: float
     bit: np.uint32
 
-    def is_due(self, now: Windows) -> Mask:
-        """``W_p >= end``, where this is news."""
-        due: Mask = now.clock.watermarks.at(self.percentile) >= now.end
-        if due.any():
-            due &= now.fresh | ((now.passed & self.bit) == 0)
-        return due
+    @override
+    def reading(self, clock: Clock) -> Micros:
+        return clock.watermarks.at(self.percentile)
 
+    @override
+    def threshold(self, now: Windows) -> Times:
+        return now.end
 
-class TimerNode(ClockNode):
-    """Due when processing time has come to a moment that follows from the pane's first arrival."""
+    @override
+    def waits(self, now: Windows) -> Mask:
+        waits: Mask = now.fresh | ((now.passed & self.bit) == 0)
+        return waits
 
-    def moment(self, first_arrival: Times) -> Times:
-        """That moment; anything where nothing is fresh."""
-        raise NotImplementedError
-
-    def is_due(self, now: Windows) -> Mask:
-        """Where something is fresh and its moment has come."""
-        due: Mask = now.fresh & (self.moment(now.first_arrival) <= now.clock.timers)
-        return due
-
-    def next_timer(self, states: States, now: Windows) -> Times:  # noqa: ARG002
-        """The moments that are still to come."""
-        moment = self.moment(now.first_arrival)
-        return np.where(now.fresh & (moment > now.clock.timers), moment, MAX_TIME)
+    @override
+    def due_from(self, reading: Micros) -> NextDue:
+        return NextDue({self.percentile: reading})
 
 
 @dataclass(frozen=True)
-class AtPeriodNode(TimerNode):
-    """``AtPeriod``: the first tick after the arrival."""
+class ProcessingTimeNode(ClockNode):
+    """``AtPeriod``, ``AfterDelay``, and other triggers that are due at a processing time."""
 
-    period: Micros
-    offset: Micros
+    trigger: ProcessingTimeTrigger
 
-    def moment(self, first_arrival: Times) -> Times:
-        """The first tick after the arrival."""
-        tick: Times = ((first_arrival - self.offset) // self.period + 1) * self.period + self.offset
-        return tick
+    @override
+    def reading(self, clock: Clock) -> Micros:
+        return clock.timers
 
+    @override
+    def threshold(self, now: Windows) -> Times:
+        times: Times = self.trigger.due_at(now.first_arrival)  # type: ignore[arg-type, assignment]  # a whole column
+        return times
 
-@dataclass(frozen=True)
-class AfterDelayNode(TimerNode):
-    """``AfterDelay``."""
-
-    delay: Micros
-
-    def moment(self, first_arrival: Times) -> Times:
-        """The delay after the arrival."""
-        later: Times = first_arrival + self.delay
-        return later
+    @override
+    def due_from(self, reading: Micros) -> NextDue:
+        return NextDue(processing_time=reading)
 
 
 @dataclass(frozen=True)
-class AtEpochNode(ClockNode):
-    """``AtEpoch``."""
+class AtEpochNode(Node):
+    """``AtEpoch``: where the epoch has brought something."""
 
-    def is_due(self, now: Windows) -> Mask:
-        """Where the epoch has brought something."""
-        return now.fresh
+    @override
+    def should_fire(self, states: States, now: Windows) -> Mask:
+        return now.fresh if now.looks_at_clocks else np.zeros(len(now), dtype=np.bool_)
+
+    @override
+    def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
+        return fired
+
+    @override
+    def next_due(self, states: States, now: Windows, rows: Mask) -> NextDue:
+        return NextDue()  # only elements can make it due
 
 
 @dataclass(frozen=True)
 class AtSignalNode(Node):
-    """``AtSignal``: the state says whether it was heard."""
+    """``AtSignal``: the state says where it was heard; only windows with something fresh hear it."""
 
     path: str
     name: str
 
+    @override
     def columns(self) -> Mapping[str, pl.DataType]:
-        """Whether the signal was heard."""
         return {self.path: pl.Boolean()}
 
+    @override
     def on_clock(self, states: States, now: Windows) -> None:
-        """It is heard where there is something fresh to publish."""
         if self.name in now.clock.signals:
             states[self.path] |= now.fresh
 
+    @override
     def should_fire(self, states: States, now: Windows) -> Mask:
-        """At a boundary, where it was heard and there is something fresh."""
         if not now.looks_at_clocks:
             return np.zeros(len(now), dtype=np.bool_)
         due: Mask = states[self.path] & now.fresh
         return due
 
-    def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:  # noqa: ARG002
-        """What was heard is used up."""
+    @override
+    def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
         states[self.path][fired] = False
         return fired
 
+    @override
+    def next_due(self, states: States, now: Windows, rows: Mask) -> NextDue:
+        return NextDue(signals=frozenset({self.name})) if (rows & now.fresh).any() else NextDue()
+
+    @override
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
-        """Heard in one part is heard in the whole."""
         fold(np.logical_or, states[self.path][rows], into, merged[self.path])

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import polars as pl
+from typing_extensions import override
 
+from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
 from airflow_dataflow_provider.spark.kernel.triggers.node import (
     Elements,
     Indices,
     Mask,
     Node,
     States,
-    Times,
     Windows,
 )
 
@@ -33,10 +35,9 @@ class _Parallel(Node):
         for node in self.nodes:
             node.on_clock(states, now)
 
-    def next_timer(self, states: States, now: Windows) -> Times:
-        """The earliest of all parts."""
-        times: Times = np.minimum.reduce([node.next_timer(states, now) for node in self.nodes])
-        return times
+    @override
+    def next_due(self, states: States, now: Windows, rows: Mask) -> NextDue:
+        return reduce(NextDue.or_when, (node.next_due(states, now, rows) for node in self.nodes))
 
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
         """All of them see the elements."""
@@ -234,12 +235,11 @@ class SequenceOfNode(Node):
                 for name in columns:
                     states[name][waiting] = before[name][waiting]
 
-    def next_timer(self, states: States, now: Windows) -> Times:
-        """That of the one whose turn it is."""
-        times = super().next_timer(states, now)
-        for index, node in enumerate(self.nodes):
-            times = np.where(states[self.path] == index, node.next_timer(states, now), times)
-        return times
+    @override
+    def next_due(self, states: States, now: Windows, rows: Mask) -> NextDue:
+        turn = states[self.path]
+        parts = (node.next_due(states, now, rows & (turn == index)) for index, node in enumerate(self.nodes))
+        return reduce(NextDue.or_when, parts)
 
     def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
         """That of the one whose turn it is."""

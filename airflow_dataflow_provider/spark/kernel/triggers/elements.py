@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from typing_extensions import override
 
 from airflow_dataflow_provider.model.predicates import Predicate
 from airflow_dataflow_provider.model.triggers import AtPattern
 from airflow_dataflow_provider.spark.kernel.predicates import mask_of
+from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
 from airflow_dataflow_provider.spark.kernel.triggers.node import (
     Column,
     Elements,
@@ -36,10 +38,14 @@ class ElementNode(Node):
         """Where :meth:`is_due`, at a boundary as among elements, and where no more elements will come."""
         return self.is_due(states[self.path]) | now.left_over
 
-    def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:  # noqa: ARG002
-        """Start again at 0; once is all."""
+    @override
+    def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
         states[self.path][fired] = 0
         return fired
+
+    @override
+    def next_due(self, states: States, now: Windows, rows: Mask) -> NextDue:
+        return NextDue(end_of_input=bool((rows & now.fresh).any()))
 
 
 @dataclass(frozen=True)

@@ -1,100 +1,94 @@
-"""When a partition next has something to do, so that epochs with nothing to say can be left out."""
+"""When an epoch without elements next has something to do, so that drivers can leave the others out."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.model.time import MAX_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import percentile_text
 from airflow_dataflow_provider.model.windows import expired_until
-from airflow_dataflow_provider.spark.kernel.triggers.node import Node, Percentiles, States, Windows
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.clock import Clock
 
-_NO_WINDOW = 2**63 - 1
+NEVER = 2**63 - 1
+"""Later than any time, ``MAX_TIME`` included."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextDue:
-    """When a partition next has something to do.
+    """What has to happen to the clock before an epoch without elements fires or expires a window.
+
+    Each compiled trigger says it of itself (:meth:`Node.next_due`), from the same thresholds by which it fires; a tree
+    is due no earlier than the first of its parts.
 
     Attributes:
-        unreached: for each percentile that the trigger looks at, the least window end that it has not reached.
-        first_end: the least window end of all; beyond ``MAX_TIME`` where no window is open.
-        next_time: the next processing time at which a trigger becomes due, or ``MAX_TIME``.
+        watermarks: for each percentile the time that its watermark has to reach.
+        processing_time: the processing time that has to come.
         signals: those that would be heard.
-        always: a user's own trigger is asked at every boundary.
-        left_over: something has come that a trigger on elements publishes when the input ends.
+        every_epoch: a user's own trigger has to be asked at every boundary.
+        end_of_input: elements are left over that a trigger on elements publishes when the input ends.
+        first_end: the least end of an open window, for its expiry.
     """
 
-    unreached: dict[float, Micros]
-    first_end: Micros = _NO_WINDOW
-    next_time: Micros = MAX_TIME
+    watermarks: Mapping[float, Micros] = field(default_factory=dict)
+    processing_time: Micros = NEVER
     signals: frozenset[str] = frozenset()
-    always: bool = False
-    left_over: bool = False
+    every_epoch: bool = False
+    end_of_input: bool = False
+    first_end: Micros = NEVER
 
-    @classmethod
-    def of(
-        cls,
-        node: Node,
-        percentiles: Percentiles,
-        signals: frozenset[str],
-        states: States,
-        now: Windows,
-        *,
-        always: bool,
-        by_element: bool,
-    ) -> NextDue:
-        """Read it off the open windows, after an epoch."""
-        if not len(now):
-            return cls({})
-        unreached = {}
-        for percentile in percentiles.looked_at:
-            beyond = now.end[now.end > now.clock.watermarks.at(percentile)]
-            if len(beyond):
-                unreached[percentile] = int(beyond.min())
-        return cls(
-            unreached,
-            int(now.end.min()),
-            int(node.next_timer(states, now).min()),
-            signals if signals and now.fresh.any() else frozenset(),
-            always,
-            by_element and bool(now.fresh.any()),
+    def or_when(self, other: NextDue) -> NextDue:
+        """Due when either is."""
+        both = {**self.watermarks}
+        for percentile, time in other.watermarks.items():
+            both[percentile] = min(time, both.get(percentile, NEVER))
+        return NextDue(
+            both,
+            min(self.processing_time, other.processing_time),
+            self.signals | other.signals,
+            self.every_epoch or other.every_epoch,
+            self.end_of_input or other.end_of_input,
+            min(self.first_end, other.first_end),
         )
 
+    def or_expiry_of(self, first_end: Micros) -> NextDue:
+        """Due, too, when a window that ends then expires."""
+        return replace(self, first_end=min(self.first_end, first_end))
+
     def is_due(self, clock: Clock, horizon: Micros, lateness: Micros) -> bool:
-        """Whether an epoch without elements could fire or expire anything here."""
+        """Whether an epoch without elements could fire or expire anything."""
         return (
-            any(clock.watermarks.at(percentile) >= end for percentile, end in self.unreached.items())
-            or self.first_end <= expired_until(horizon, lateness)
-            or self.next_time <= clock.timers
+            self.every_epoch
+            or any(clock.watermarks.at(percentile) >= time for percentile, time in self.watermarks.items())
+            or self.processing_time <= clock.timers
             or bool(self.signals & clock.signals)
-            or (self.always and self.first_end != _NO_WINDOW)
-            or (self.left_over and clock.watermark == MAX_TIME)
+            or (self.end_of_input and clock.watermark == MAX_TIME)
+            or self.first_end <= expired_until(horizon, lateness)
         )
 
     def to_json(self) -> dict[str, Any]:
         """For the epoch log."""
         return {
-            "unreached": {percentile_text(percentile): iso(end) for percentile, end in self.unreached.items()},
-            "first_end": None if self.first_end == _NO_WINDOW else iso(self.first_end),
-            "next_time": None if self.next_time == MAX_TIME else iso(self.next_time),
+            "unreached": {percentile_text(percentile): iso(time) for percentile, time in self.watermarks.items()},
+            "first_end": None if self.first_end == NEVER else iso(self.first_end),
+            "next_time": None if self.processing_time == NEVER else iso(self.processing_time),
             "signals": sorted(self.signals),
-            "always": self.always,
-            "left_over": self.left_over,
+            "always": self.every_epoch,
+            "left_over": self.end_of_input,
         }
 
     @classmethod
-    def from_json(cls, document: dict[str, Any]) -> NextDue:
+    def from_json(cls, document: Mapping[str, Any]) -> NextDue:
         """Read back :meth:`to_json`."""
+        first_end, next_time = document["first_end"], document.get("next_time")
         return cls(
-            {float(percentile): from_iso(end) for percentile, end in document["unreached"].items()},
-            _NO_WINDOW if document["first_end"] is None else from_iso(document["first_end"]),
-            MAX_TIME if document.get("next_time") is None else from_iso(document["next_time"]),
+            {float(percentile): from_iso(time) for percentile, time in document["unreached"].items()},
+            NEVER if next_time is None else from_iso(next_time),
             frozenset(document.get("signals", ())),
             document.get("always", False),
             document.get("left_over", False),
+            NEVER if first_end is None else from_iso(first_end),
         )

@@ -18,6 +18,7 @@ import polars as pl
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.time import MAX_TIME
 from airflow_dataflow_provider.model.triggers import Trigger
+from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.clock import Clock
@@ -90,8 +91,7 @@ class Percentiles:
     """The percentiles of a tree, and 100: each has one bit in the ``passed`` column."""
 
     def __init__(self, trigger: Trigger) -> None:
-        self.looked_at = trigger.percentiles()
-        self.values = tuple(sorted(self.looked_at | {100.0}))
+        self.values = tuple(sorted(trigger.percentiles() | {100.0}))
         if len(self.values) > 32:
             raise SubmissionError(
                 f"the trigger asks for {len(self.values)} percentiles", hint="use at most 31", code="ENGINE_TRIGGER"
@@ -138,9 +138,9 @@ class Node(ABC):
         for name in self.columns():
             states[name][where] = None if states[name].dtype == object else 0
 
-    def next_timer(self, states: States, now: Windows) -> Times:  # noqa: ARG002
-        """The next processing time, later than the clock's, at which a part of the tree becomes due; or MAX_TIME."""
-        return np.full(len(now), MAX_TIME)
+    @abstractmethod
+    def next_due(self, states: States, now: Windows, rows: Mask) -> NextDue:
+        """What has to happen to the clock, after this boundary, for a pane of these windows to become due."""
 
     # Among elements
 

@@ -8,11 +8,13 @@ from typing import Any, cast
 
 import numpy as np
 import polars as pl
+from typing_extensions import override
 
 from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.par_do import ARRIVAL_TIME, EVENT_TIME
 from airflow_dataflow_provider.model.triggers import Situation, Trigger
 from airflow_dataflow_provider.model.windows import Window
+from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
 from airflow_dataflow_provider.spark.kernel.triggers.node import (
     NOT_FRESH,
     Elements,
@@ -74,6 +76,10 @@ class OwnNode(Node):
         for row in range(len(now)):
             state = self._state(states[self.path][row])
             states[self.path][row] = dump(self.trigger.on_clock(state, self._situation(now, row)), self.trigger)
+
+    @override
+    def next_due(self, states: States, now: Windows, rows: Mask) -> NextDue:
+        return NextDue(every_epoch=bool(rows.any()))
 
     def reset(self, states: States, where: Mask) -> None:
         """The trigger starts again, window by window."""
