@@ -57,10 +57,8 @@ class Hold:
         return stands, replace(clock, watermarks=curve), min(border, curve.at(100))
 
     def to_json(self) -> dict[str, Any]:
-        """For the epoch log."""
         return {"curve": self.curve.to_json(), "horizon": iso(self.horizon)}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Hold:
-        """Read back :meth:`to_json`."""
         return cls(WatermarkCurve.from_json(document["curve"]), from_iso(document["horizon"]))

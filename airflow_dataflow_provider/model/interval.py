@@ -44,6 +44,5 @@ class Interval:
 
     @classmethod
     def from_json(cls, document: Sequence[str]) -> Interval:
-        """Read back :meth:`to_json`."""
         start, end = document
         return cls(from_iso(start), from_iso(end))

@@ -30,7 +30,6 @@ class RuntimeMode(StrEnum):
         return member
 
     def describe(self) -> str:
-        """One sentence for people."""
         return self.__doc__ or ""
 
     @classmethod

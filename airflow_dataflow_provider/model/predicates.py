@@ -80,7 +80,6 @@ class Comparison(Predicate):
         return found is not None and bool(COMPARISONS[self.sign](found, self.value))
 
     def columns(self) -> tuple[str, ...]:
-        """The one."""
         return (self.column,)
 
     def __repr__(self) -> str:
@@ -94,11 +93,9 @@ class IsNull(Predicate):
     column: str
 
     def matches(self, row: Mapping[str, Any]) -> bool:
-        """Whether it is None."""
         return row.get(self.column) is None
 
     def columns(self) -> tuple[str, ...]:
-        """The one."""
         return (self.column,)
 
     def __repr__(self) -> str:
@@ -118,7 +115,6 @@ class IsIn(Predicate):
         return found is not None and found in self.values
 
     def columns(self) -> tuple[str, ...]:
-        """The one."""
         return (self.column,)
 
     def __repr__(self) -> str:
@@ -133,11 +129,9 @@ class Both(Predicate):
     right: Predicate
 
     def matches(self, row: Mapping[str, Any]) -> bool:
-        """And."""
         return self.left.matches(row) and self.right.matches(row)
 
     def columns(self) -> tuple[str, ...]:
-        """Of either."""
         return (*self.left.columns(), *self.right.columns())
 
     def __repr__(self) -> str:
@@ -152,11 +146,9 @@ class Either(Predicate):
     right: Predicate
 
     def matches(self, row: Mapping[str, Any]) -> bool:
-        """Or."""
         return self.left.matches(row) or self.right.matches(row)
 
     def columns(self) -> tuple[str, ...]:
-        """Of either."""
         return (*self.left.columns(), *self.right.columns())
 
     def __repr__(self) -> str:
@@ -170,11 +162,9 @@ class Not(Predicate):
     of: Predicate
 
     def matches(self, row: Mapping[str, Any]) -> bool:
-        """Not."""
         return not self.of.matches(row)
 
     def columns(self) -> tuple[str, ...]:
-        """The other's."""
         return self.of.columns()
 
     def __repr__(self) -> str:
@@ -194,11 +184,9 @@ class PythonPredicate(Predicate):
     reads: tuple[str, ...] = ()
 
     def matches(self, row: Mapping[str, Any]) -> bool:
-        """Ask the function."""
         return bool(self.function({name: row.get(name) for name in self.reads} if self.reads else row))
 
     def columns(self) -> tuple[str, ...]:
-        """What it reads."""
         return self.reads
 
     def __repr__(self) -> str:

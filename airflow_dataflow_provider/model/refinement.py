@@ -23,7 +23,6 @@ class Refinement(Enum):
         return member
 
     def describe(self) -> str:
-        """One sentence for people."""
         return self.__doc__ or ""
 
     def __repr__(self) -> str:

@@ -193,7 +193,6 @@ def iso(micros: Micros) -> str:
 
 
 def from_iso(text: str) -> Micros:
-    """Read back what :func:`iso` wrote."""
     if text == "-inf":
         return MIN_TIME
     if text == "+inf":

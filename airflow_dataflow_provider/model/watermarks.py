@@ -67,7 +67,6 @@ class WatermarkCurve:
 
     @classmethod
     def from_json(cls, document: Mapping[str, str]) -> WatermarkCurve:
-        """Read back :meth:`to_json`."""
         return cls(tuple(sorted((float(p), from_iso(text)) for p, text in document.items())))
 
     def to_json(self) -> dict[str, str]:

@@ -64,12 +64,10 @@ class PaneLogReader:
 
     @property
     def key(self) -> list[str]:
-        """The key columns."""
         return list(self._header["key"])
 
     @property
     def aggregates(self) -> list[str]:
-        """The aggregate columns."""
         return list(self._header["aggregates"])
 
     @property

@@ -38,7 +38,6 @@ class TurnTrigger(BaseTrigger):
         return f"{type(self).__module__}.{type(self).__name__}", {name: getattr(self, name) for name in fields}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Yield one event."""
         from airflow_dataflow_provider.progress.ownership.launches import starting_on
         from airflow_dataflow_provider.progress.status.turn import ask_turn
         from airflow_dataflow_provider.progress.wall import wall_clock

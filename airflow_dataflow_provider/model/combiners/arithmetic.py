@@ -1,6 +1,6 @@
 """Counts, sums and means.
 
-Over no values at all a count and a sum are 0 (a monoid's zero, as in Beam; SQL says NULL), a mean is None.
+Over no values a count and a sum are 0 (as in Beam; SQL returns NULL), and a mean is None.
 """
 
 from __future__ import annotations
@@ -23,23 +23,18 @@ class Count(Combiner):
         check_column("Count", self.column, optional=True)
 
     def create(self) -> int:
-        """Zero."""
         return 0
 
     def add(self, accumulator: int, value: Any) -> int:  # noqa: ANN401, ARG002
-        """One more."""
         return accumulator + 1
 
     def merge(self, left: int, right: int) -> int:
-        """The sum of counts."""
         return left + right
 
     def uncombine(self, accumulator: int, value: Any) -> int:  # noqa: ANN401, ARG002
-        """One less."""
         return accumulator - 1
 
     def extract(self, accumulator: int) -> int:
-        """The count."""
         return accumulator
 
     def __repr__(self) -> str:
@@ -50,8 +45,8 @@ class Count(Combiner):
 class Sum(Combiner):
     """The sum of a numeric column: int64 for integers (an overflow fails the job), float64, or decimal.
 
-    Floating-point sums are rounded, and what was rounded away, an infinity or a NaN cannot be subtracted again: under
-    retraction they are kept exactly (:class:`ExactSum`) and rounded once, when they are read.
+    Floating-point sums are rounded, so a value cannot be subtracted from one exactly. Under retraction the sum is kept
+    exactly (:class:`ExactSum`) and rounded once, when it is read.
     """
 
     column: str
@@ -60,23 +55,18 @@ class Sum(Combiner):
         check_column("Sum", self.column)
 
     def create(self) -> int:
-        """Zero."""
         return 0
 
     def add(self, accumulator: Any, value: Any) -> Any:  # noqa: ANN401
-        """Plus the value."""
         return accumulator + value
 
     def merge(self, left: Any, right: Any) -> Any:  # noqa: ANN401
-        """The sum of sums."""
         return left + right
 
     def extract(self, accumulator: Any) -> Any:  # noqa: ANN401
-        """The sum."""
         return canonical(accumulator)
 
     def retractable(self) -> Combiner:
-        """The exact sum."""
         return ExactSum(self)
 
     def __repr__(self) -> str:
@@ -96,24 +86,19 @@ class Mean(Combiner):
         check_column("Mean", self.column)
 
     def create(self) -> tuple[float, int]:
-        """Nothing summed, nothing counted."""
         return 0.0, 0
 
     def add(self, accumulator: tuple[float, int], value: Any) -> tuple[float, int]:  # noqa: ANN401
-        """One value more."""
         return accumulator[0] + float(value), accumulator[1] + 1
 
     def merge(self, left: tuple[float, int], right: tuple[float, int]) -> tuple[float, int]:
-        """Sums and counts add."""
         return left[0] + right[0], left[1] + right[1]
 
     def extract(self, accumulator: tuple[float, int]) -> float | None:
-        """Sum over count."""
         total, count = accumulator
         return canonical(total / count) if count else None
 
     def retractable(self) -> Combiner:
-        """The mean by the exact sum."""
         return ExactSum(self)
 
     def __repr__(self) -> str:
@@ -122,14 +107,14 @@ class Mean(Combiner):
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A sum of which nothing is rounded away: the finite part exactly, the rest counted.
+    """An exact sum: the sum of the finite values without rounding, and counts of the others.
 
     Attributes:
-        count: of all values.
-        finite: the sum of the finite ones; an int, a Decimal, or, of floating-point values, a Fraction.
-        nans: how many are NaN.
-        above: how many are infinity.
-        below: how many are minus infinity.
+        count: the number of values.
+        finite: the sum of the finite values; an int, a Decimal, or, for floating-point values, a Fraction.
+        nans: the number of NaNs.
+        above: the number of infinities.
+        below: the number of minus infinities.
     """
 
     count: int = 0
@@ -139,7 +124,6 @@ class Total:
     below: int = 0
 
     def plus(self, other: Total) -> Total:
-        """Both together."""
         return Total(
             self.count + other.count,
             self.finite + other.finite,
@@ -159,7 +143,6 @@ class Total:
 
     @property
     def value(self) -> Any:  # noqa: ANN401
-        """The sum, rounded once."""
         if self.nans or (self.above and self.below):
             return math.nan
         if self.above or self.below:
@@ -174,36 +157,30 @@ class Total:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExactSum(Combiner):
-    """A sum or mean whose values can be taken back, whatever they are: the result is that of what is left.
+    """A sum or mean from which any value can be taken back.
 
-    It rounds once, when it is read, so it may differ from :class:`Sum` in the last digits, to the better.
+    It rounds once, when it is read, so it may differ from :class:`Sum` in the last digits; it is the more exact one.
     """
 
     combiner: Sum | Mean
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those of the combiner."""
         return self.combiner.columns
 
     def create(self) -> Total:
-        """Nothing."""
         return Total()
 
     def add(self, accumulator: Total, value: Any) -> Total:  # noqa: ANN401
-        """Plus the value."""
         return accumulator.plus(Total.of(value, 1))
 
     def uncombine(self, accumulator: Total, value: Any) -> Total:  # noqa: ANN401
-        """Minus the value."""
         return accumulator.plus(Total.of(value, -1))
 
     def merge(self, left: Total, right: Total) -> Total:
-        """The sum of sums."""
         return left.plus(right)
 
     def extract(self, accumulator: Total) -> Any:  # noqa: ANN401
-        """The sum, or the mean."""
         if isinstance(self.combiner, Sum):
             return accumulator.value
         return canonical(float(accumulator.value) / accumulator.count) if accumulator.count else None

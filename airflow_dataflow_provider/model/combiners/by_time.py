@@ -1,4 +1,4 @@
-"""What depends on when things happened: the first, the last, all in order."""
+"""Aggregates by event time: the first value, the last value, all values in order."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class _ByTime(Combiner):
 class First(_ByTime):
     """The value with the least event time, None over none; of several at one instant the least.
 
-    ``First(("price", "url"))`` is one row, as it came, with its nulls: a mapping of both columns. Of several rows at
-    one instant it is the least, compared column by column, where a null is less than any value.
+    ``First(("price", "url"))`` is one whole row, nulls included: a mapping of both columns. Of several rows at one
+    instant it is the least, compared column by column, where a null is less than any value.
 
     Under retraction it keeps every value with its event time.
     """
@@ -52,15 +52,12 @@ class First(_ByTime):
         """None yet."""
 
     def add(self, accumulator: _Timed | None, value: _Timed) -> _Timed:
-        """The earlier of the two."""
         return value if accumulator is None else min(accumulator, value, key=order)
 
     def merge(self, left: _Timed | None, right: _Timed | None) -> _Timed | None:
-        """The earlier of the two."""
         return left if right is None else self.add(left, right)
 
     def extract(self, accumulator: _Timed | None) -> Any:  # noqa: ANN401
-        """The first value."""
         return None if accumulator is None else result(self.column, accumulator[1])
 
 
@@ -68,7 +65,7 @@ class First(_ByTime):
 class Last(_ByTime):
     """The value with the greatest event time, None over none; of several at one instant the greatest.
 
-    ``Last(("price", "url"))`` is one row, as it came, with its nulls: a mapping of both columns. Of several rows at one
+    ``Last(("price", "url"))`` is one whole row, nulls included: a mapping of both columns. Of several rows at one
     instant it is the greatest, compared column by column, where a null is less than any value. ``Last("price")`` beside
     ``Last("url")`` may come from two rows, where one of them has a null or both have the same event time.
 
@@ -81,21 +78,18 @@ class Last(_ByTime):
         """None yet."""
 
     def add(self, accumulator: _Timed | None, value: _Timed) -> _Timed:
-        """The later of the two."""
         return value if accumulator is None else max(accumulator, value, key=order)
 
     def merge(self, left: _Timed | None, right: _Timed | None) -> _Timed | None:
-        """The later of the two."""
         return left if right is None else self.add(left, right)
 
     def extract(self, accumulator: _Timed | None) -> Any:  # noqa: ANN401
-        """The last value."""
         return None if accumulator is None else result(self.column, accumulator[1])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Collect(_ByTime):
-    """All values as a list, by event time, and at one instant by value: it does not depend on how they came.
+    """All values as a list, ordered by event time, then by value. The order of arrival does not matter.
 
     ``Collect(("price", "url"))`` is a list of whole rows, as :class:`Last` takes them.
 
@@ -105,17 +99,13 @@ class Collect(_ByTime):
     column: Columns
 
     def create(self) -> tuple[_Timed, ...]:
-        """None yet."""
         return ()
 
     def add(self, accumulator: tuple[_Timed, ...], value: _Timed) -> tuple[_Timed, ...]:
-        """One value more."""
         return (*accumulator, value)
 
     def merge(self, left: tuple[_Timed, ...], right: tuple[_Timed, ...]) -> tuple[_Timed, ...]:
-        """The values of both."""
         return left + right
 
     def extract(self, accumulator: tuple[_Timed, ...]) -> list[Any]:
-        """The values in order."""
         return [result(self.column, value) for _, value in sorted(accumulator, key=order)]

@@ -1,7 +1,7 @@
-"""How values are distributed: how many different ones, and which value has a given rank.
+"""Distinct counts and quantiles.
 
-Both come in an exact and an approximate form. The protocol here is exact in both: it says what an engine's sketch may
-be off by the sketch's error, and no more.
+Each has an exact and an approximate form. The protocol here is exact in both: an engine's sketch may differ from it by
+the sketch's error.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from airflow_dataflow_provider.model.combiners.protocol import Combiner, check, 
 class CountDistinct(Combiner):
     """The number of different values of a column. Every NaN is the same value, and -0.0 is 0.0.
 
-    Exact, it keeps the set of values. With ``exact=False`` the engine keeps a HyperLogLog sketch of at most
-    ``2 ** (lg_k - 1)`` bytes or so: exact while there are few values, then with a relative standard error of
+    With ``exact=True`` it keeps the set of values. With ``exact=False`` the engine keeps a HyperLogLog sketch of about
+    ``2 ** (lg_k - 1)`` bytes at most: it is exact for few values, then has a relative standard error of
     ``1.04 / sqrt(2 ** lg_k)``, which is 1.6 % by default.
 
-    Under retraction it keeps every value with its count and is exact in either form: no sketch of this kind can
-    forget.
+    Under retraction it keeps every value with its count, and is exact in both forms: values cannot be removed from a
+    sketch of this kind.
 
     Args:
         column: the column.
@@ -39,29 +39,25 @@ class CountDistinct(Combiner):
         check_column("CountDistinct", self.column)
         check(
             isinstance(self.exact, bool),
-            lambda: f"CountDistinct({self.column!r}, exact={self.exact!r}) is neither of the two",
+            lambda: f"CountDistinct({self.column!r}, exact={self.exact!r}) is neither True nor False",
             "write exact=True or exact=False",
         )
         check(
             isinstance(self.lg_k, int) and 7 <= self.lg_k <= 21,
-            lambda: f"CountDistinct({self.column!r}, lg_k={self.lg_k!r}) is no size of a sketch",
+            lambda: f"CountDistinct({self.column!r}, lg_k={self.lg_k!r}) is not a valid sketch size",
             "give lg_k from 7 to 21",
         )
 
     def create(self) -> frozenset[Any]:
-        """No values."""
         return frozenset()
 
     def add(self, accumulator: frozenset[Any], value: Any) -> frozenset[Any]:  # noqa: ANN401
-        """One value more, or the same set."""
         return accumulator | {value}
 
     def merge(self, left: frozenset[Any], right: frozenset[Any]) -> frozenset[Any]:
-        """The union."""
         return left | right
 
     def extract(self, accumulator: frozenset[Any]) -> int:
-        """How many."""
         return len(accumulator)
 
     def __repr__(self) -> str:
@@ -73,20 +69,20 @@ class CountDistinct(Combiner):
 class Quantiles(Combiner):
     """The quantiles of a numeric column, as a list of float64 in the order of ``ranks``; None over no values.
 
-    The quantile of rank ``q`` among ``n`` values is the one at place ``ceil(q * n)``, the least for 0: always a value
-    that occurred. NaNs have no rank and are skipped.
+    The quantile of rank ``q`` among ``n`` sorted values is the one at position ``ceil(q * n)``, and the least for 0. It
+    is always a value that occurred. NaNs have no rank and are skipped.
 
-    By default the engine keeps a KLL sketch: exact for up to ``k`` values, then with ranks off by about ``2.3 / k`` at
-    most (99 % confidence), which is 1.3 % by default. KLL throws coins: beyond ``k`` values two runs over the same
-    input may differ, each within that error. With ``exact=True`` it keeps every value with its count.
+    By default the engine keeps a KLL sketch: it is exact for up to ``k`` values, then ranks are off by at most about
+    ``2.3 / k`` (99 % confidence), which is 1.3 % by default. KLL is randomised: beyond ``k`` values two runs over the
+    same input may differ, each within that error. With ``exact=True`` it keeps every value with its count.
 
-    Under retraction it keeps every value with its count and is exact in either form: no sketch of this kind can
-    forget.
+    Under retraction it keeps every value with its count, and is exact in both forms: values cannot be removed from a
+    sketch of this kind.
 
     Args:
         column: the column; integers beyond 2**53 are rounded.
         ranks: each from 0 to 1.
-        exact: whether to keep everything.
+        exact: whether to keep every value.
         k: size of the sketch, 8 to 65535.
     """
 
@@ -110,31 +106,27 @@ class Quantiles(Combiner):
         )
         check(
             isinstance(self.exact, bool),
-            lambda: f"Quantiles({self.column!r}, ..., exact={self.exact!r}) is neither of the two",
+            lambda: f"Quantiles({self.column!r}, ..., exact={self.exact!r}) is neither True nor False",
             "write exact=True or exact=False",
         )
         check(
             isinstance(self.k, int) and 8 <= self.k <= 65535,
-            lambda: f"Quantiles({self.column!r}, ..., k={self.k!r}) is no size of a sketch",
+            lambda: f"Quantiles({self.column!r}, ..., k={self.k!r}) is not a valid sketch size",
             "give k from 8 to 65535",
         )
         object.__setattr__(self, "ranks", tuple(map(float, self.ranks)))
 
     def create(self) -> tuple[float, ...]:
-        """No values."""
         return ()
 
     def add(self, accumulator: tuple[float, ...], value: Any) -> tuple[float, ...]:  # noqa: ANN401
-        """One value more."""
         number = float(value)
         return accumulator if math.isnan(number) else (*accumulator, number)
 
     def merge(self, left: tuple[float, ...], right: tuple[float, ...]) -> tuple[float, ...]:
-        """The values of both."""
         return left + right
 
     def extract(self, accumulator: tuple[float, ...]) -> list[float] | None:
-        """The values at those ranks."""
         if not accumulator:
             return None
         values = sorted(accumulator)

@@ -34,15 +34,12 @@ class Min(Combiner):
         """None yet."""
 
     def add(self, accumulator: Any, value: Any) -> Any:  # noqa: ANN401
-        """The lesser of the two."""
         return value if accumulator is None else min(accumulator, value, key=order)
 
     def merge(self, left: Any, right: Any) -> Any:  # noqa: ANN401
-        """The lesser of the two."""
         return left if right is None else self.add(left, right)
 
     def extract(self, accumulator: Any) -> Any:  # noqa: ANN401
-        """The least value, or None."""
         return accumulator
 
     def __repr__(self) -> str:
@@ -65,15 +62,12 @@ class Max(Combiner):
         """None yet."""
 
     def add(self, accumulator: Any, value: Any) -> Any:  # noqa: ANN401
-        """The greater of the two."""
         return value if accumulator is None else max(accumulator, value, key=order)
 
     def merge(self, left: Any, right: Any) -> Any:  # noqa: ANN401
-        """The greater of the two."""
         return left if right is None else self.add(left, right)
 
     def extract(self, accumulator: Any) -> Any:  # noqa: ANN401
-        """The greatest value, or None."""
         return accumulator
 
     def __repr__(self) -> str:
@@ -84,19 +78,19 @@ class Max(Combiner):
 class TopK(Combiner):
     """The ``k`` greatest values, greatest first; or the values of a column in the ``k`` rows with the greatest ``by``.
 
-    Equal values count one by one. Rows with the same ``by`` are in the order of their values, greatest first, so the
-    result does not depend on how the rows came. NaN is greater than any number. A row where the column or ``by`` is
-    null is skipped.
+    Equal values count one by one. Rows with the same ``by`` are ordered by their values, greatest first, so the result
+    does not depend on the order of arrival. NaN is greater than any number. A row where the column or ``by`` is null is
+    skipped.
 
     ``TopK(("price", "url"), 3, by="score")`` gives whole rows, as mappings, with their nulls; only a row without a
     ``by`` is skipped. Rows of one rank are compared column by column, where a null is less than any value. With ``k=1``
     it is what SQL calls ``max_by``, in a list.
 
-    Under retraction it keeps every value with its count, for what is taken back makes room for the next.
+    Under retraction it keeps every value with its count: the next one takes the place of a value that is taken back.
 
     Args:
-        column: whose values are the result; or several, as rows.
-        k: at most how many, at least 1.
+        column: the column of the result; or several, as rows.
+        k: the greatest number of values, at least 1.
         by: the column that ranks; by default ``column`` itself.
     """
 
@@ -115,31 +109,25 @@ class TopK(Combiner):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns, and ``by``."""
         columns = self.column if isinstance(self.column, tuple) else (self.column,)
         return columns if self.by is None else tuple(dict.fromkeys((*columns, self.by)))
 
     def value_of(self, row: Mapping[str, Any], event_time: int = 0) -> Any:  # noqa: ANN401, ARG002
-        """The rank and the value."""
-        # A tuple of one or two, compared from the left: what ranks comes first.
+        # A tuple of one or two, compared from the left: the rank comes first.
         value = read(self.column, row)
         ranked = (value,) if self.by is None else (read(self.by, row), value)
         return None if any(each is None for each in ranked) else ranked
 
     def create(self) -> tuple[Any, ...]:
-        """None yet."""
         return ()
 
     def add(self, accumulator: tuple[Any, ...], value: Any) -> tuple[Any, ...]:  # noqa: ANN401
-        """The greatest of all."""
         return self.merge(accumulator, (value,))
 
     def merge(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The greatest of both."""
         return tuple(sorted(left + right, key=order, reverse=True)[: self.k])
 
     def extract(self, accumulator: tuple[Any, ...]) -> list[Any]:
-        """The values."""
         return [result(self.column, ranked[-1]) for ranked in accumulator]
 
     def __repr__(self) -> str:

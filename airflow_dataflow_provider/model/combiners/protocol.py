@@ -1,7 +1,7 @@
-"""What a combiner is: associative, commutative, and honest about what it can take back.
+"""The protocol of a combiner: an associative and commutative aggregate, and whether values can be taken back.
 
-The protocol (``create, add, merge, extract``) is on plain Python values: it is what the reference interpreter runs, and
-what an engine's column-wise version is compared with.
+The protocol (``create, add, merge, extract``) is on plain Python values. The reference interpreter runs it, and the
+column-wise version of an engine is compared with it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Combiner(Described, ABC):
     column: Columns | None
 
     result_type: ClassVar[Any] = None
-    """The Python type of the result (``float``, ``list[int]``, ...), which a combiner of one's own must say."""
+    """The Python type of the result (``float``, ``list[int]``, ...). A combiner of one's own must set it."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ class Combiner(Described, ABC):
         return () if column is None else column if isinstance(column, tuple) else (column,)
 
     def value_of(self, row: Mapping[str, Any], event_time: int = 0) -> Any:  # noqa: ANN401, ARG002 - any column's value
-        """What this combiner reads of a row: the column's value, or a tuple of several; None is skipped.
+        """The value that is added for a row: the column's value, or a tuple of several; None is skipped.
 
         Args:
             row: the row's columns.
@@ -71,32 +71,32 @@ class Combiner(Described, ABC):
 
     @abstractmethod
     def create(self) -> Accumulator:
-        """The accumulator of nothing."""
+        """An accumulator without values."""
 
     @abstractmethod
     def add(self, accumulator: Accumulator, value: Any) -> Accumulator:  # noqa: ANN401
-        """With one value (never None) more."""
+        """The accumulator with one value (never None) added."""
 
     @abstractmethod
     def merge(self, left: Accumulator, right: Accumulator) -> Accumulator:
-        """Both together."""
+        """The accumulator of the values of both."""
 
     @abstractmethod
     def extract(self, accumulator: Accumulator) -> Any:  # noqa: ANN401
-        """The result."""
+        """The result over the values."""
 
     def uncombine(self, accumulator: Accumulator, value: Any) -> Accumulator:  # noqa: ANN401, ARG002
-        """With one value taken back, exactly.
+        """The accumulator with one value taken back, exactly.
 
-        It must be good for a value that was not added *yet*, too: the part that it was added to may be merged in later.
+        The value may not have been added *yet*: the accumulator that has it may be merged in later.
 
         Raises:
-            DefinitionError: ``DEFINITION_COMBINER`` where nothing can be taken back; :meth:`retractable` can.
+            DefinitionError: ``DEFINITION_COMBINER`` where no value can be taken back; use :meth:`retractable`.
         """
         raise DefinitionError(
             f"{self!r} cannot take a value back",
-            reason="its accumulator does not hold enough to be undone exactly",
-            hint="use the combiner that retractable() gives: it keeps what is needed",
+            reason="its accumulator does not keep the values that this needs",
+            hint="use the combiner that retractable() returns; it keeps them",
             code="DEFINITION_COMBINER",
         )
 
@@ -107,42 +107,36 @@ class Combiner(Described, ABC):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class KeepingValues(Combiner):
-    """What cannot be undone, made so that it can: it keeps every value with its count, and computes when it is read.
+    """Makes any combiner retractable: keeps every value with its count, and computes the result when it is read.
 
-    Values must be hashable and have an order: what is computed is computed over the sorted values, so that it does not
-    depend on what came and went.
+    Values must be hashable and have an order. The result is computed over the sorted values, so that it does not depend
+    on the order in which values were added and taken back.
     """
 
     combiner: Combiner
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those of the combiner."""
         return self.combiner.columns
 
     def value_of(self, row: Mapping[str, Any], event_time: int = 0) -> Any:  # noqa: ANN401
-        """What the combiner reads."""
         return self.combiner.value_of(row, event_time)
 
     def create(self) -> dict[Any, int]:
-        """No values."""
         return {}
 
     def add(self, accumulator: dict[Any, int], value: Any) -> dict[Any, int]:  # noqa: ANN401
-        """The value once more."""
         return self.merge(accumulator, {canonical(value): 1})
 
     def uncombine(self, accumulator: dict[Any, int], value: Any) -> dict[Any, int]:  # noqa: ANN401
-        """The value once less."""
         return self.merge(accumulator, {canonical(value): -1})
 
     def merge(self, left: dict[Any, int], right: dict[Any, int]) -> dict[Any, int]:
-        """Counts add; what comes to zero is forgotten."""
+        """Add the counts, and drop values whose count is zero."""
         counts = {value: left.get(value, 0) + right.get(value, 0) for value in {**left, **right}}
         return {value: count for value, count in counts.items() if count}
 
     def extract(self, accumulator: dict[Any, int]) -> Any:  # noqa: ANN401
-        """The combiner's result over the values that are there."""
         inner = self.combiner.create()
         for value in sorted(accumulator, key=order):
             for _ in range(accumulator[value]):
@@ -154,7 +148,7 @@ class KeepingValues(Combiner):
 
 
 def canonical(value: Any) -> Any:  # noqa: ANN401
-    """One object for each value: -0.0 is 0.0, and every NaN the same NaN, so that it equals itself in containers."""
+    """The value itself, with -0.0 as 0.0 and every NaN as one object, so that NaN equals itself in containers."""
     if isinstance(value, tuple):
         return tuple(map(canonical, value))
     if isinstance(value, float):
@@ -163,14 +157,14 @@ def canonical(value: Any) -> Any:  # noqa: ANN401
 
 
 def order(value: Any) -> Any:  # noqa: ANN401
-    """What sorts: NaN is greater than any number (as in Spark and PostgreSQL), None less; tuples part by part."""
+    """A sort key: NaN is greater than any number (as in Spark and PostgreSQL), None less; tuples part by part."""
     if isinstance(value, tuple):
         return tuple(map(order, value))
     return value is not None, isinstance(value, float) and math.isnan(value), value
 
 
 def check_column(name: str, column: object, *, optional: bool = False) -> None:
-    """Refuse what is no name of a column.
+    """Refuse anything but the name of a column.
 
     Raises:
         DefinitionError: ``DEFINITION_COMBINER``.
@@ -185,7 +179,7 @@ def check_column(name: str, column: object, *, optional: bool = False) -> None:
 
 
 def check_columns(name: str, column: object) -> None:
-    """Refuse what is neither the name of a column nor a tuple of different ones.
+    """Refuse anything but the name of a column or a tuple of different names.
 
     Raises:
         DefinitionError: ``DEFINITION_COMBINER``.
@@ -201,14 +195,14 @@ def check_columns(name: str, column: object) -> None:
 
 
 def read(column: Columns, row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any column's value
-    """The value of a column, None for a null; or a row of several, whatever is null in it."""
+    """The value of a column, None for a null; or a row of several columns, nulls included."""
     if isinstance(column, tuple):
         return tuple(canonical(row.get(each)) for each in column)
     return canonical(row.get(column))
 
 
 def result(column: Columns, value: Any) -> Any:  # noqa: ANN401
-    """A value that :func:`read` gave as it is published: a row by the names of its columns."""
+    """The published form of a value that :func:`read` returned: a row becomes a mapping by column."""
     return dict(zip(column, value, strict=True)) if isinstance(column, tuple) and value is not None else value
 
 

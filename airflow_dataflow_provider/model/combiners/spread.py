@@ -16,10 +16,10 @@ _Moments = tuple[int, float, float]
 class Variance(Combiner):
     """The variance of a numeric column, as float64.
 
-    Numerically stable: the accumulator is ``(count, mean, m2)``, merged as Chan, Golub and LeVeque do. A NaN or an
-    infinity among the values makes it NaN.
+    The accumulator is ``(count, mean, m2)``, merged by the stable method of Chan, Golub and LeVeque. A NaN or an
+    infinity among the values makes the result NaN.
 
-    Under retraction it keeps every value with its count: squares that were rounded cannot be subtracted again.
+    Under retraction it keeps every value with its count: rounded squares cannot be subtracted exactly.
 
     Args:
         column: the column.
@@ -34,20 +34,17 @@ class Variance(Combiner):
         check_column(type(self).__name__, self.column)
         check(
             isinstance(self.sample, bool),
-            lambda: f"{type(self).__name__}({self.column!r}, sample={self.sample!r}) is neither of the two",
+            lambda: f"{type(self).__name__}({self.column!r}, sample={self.sample!r}) is neither True nor False",
             "write sample=True or sample=False",
         )
 
     def create(self) -> _Moments:
-        """Nothing."""
         return 0, 0.0, 0.0
 
     def add(self, accumulator: _Moments, value: Any) -> _Moments:  # noqa: ANN401
-        """One value more."""
         return self.merge(accumulator, (1, float(value), 0.0 if math.isfinite(value) else math.nan))
 
     def merge(self, left: _Moments, right: _Moments) -> _Moments:
-        """The moments of both."""
         if not left[0] or not right[0]:
             return left if left[0] else right
         count = left[0] + right[0]
@@ -56,7 +53,6 @@ class Variance(Combiner):
         return count, mean, left[2] + right[2] + apart * apart * left[0] * right[0] / count
 
     def extract(self, accumulator: _Moments) -> float | None:
-        """The variance."""
         count, _, m2 = accumulator
         degrees = count - self.sample
         return canonical(m2 / degrees) if degrees > 0 else None
@@ -70,6 +66,5 @@ class StdDev(Variance):
     """The standard deviation of a numeric column, as float64: the square root of the variance."""
 
     def extract(self, accumulator: _Moments) -> float | None:
-        """The standard deviation."""
         variance = Variance.extract(self, accumulator)
         return None if variance is None else canonical(math.sqrt(variance))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class VectorisedCombiner(Combiner):
     """A combiner of one's own, written as expressions on columns.
 
-    A frozen dataclass that says which columns it reads and gives three things::
+    A frozen dataclass with the columns that it reads and three methods::
 
         @dataclass(frozen=True)
         class GeometricMean(VectorisedCombiner):
@@ -36,7 +36,7 @@ class VectorisedCombiner(Combiner):
 
     Expressions see nulls as they are. ``pl.col("_event")`` is the event time in microseconds since the epoch.
 
-    Guarantees: the engine runs these expressions as they stand, inside its own; nothing is called a row or a group.
+    Guarantees: the engine runs these expressions inside its own queries. It calls no Python for a row or a group.
 
     Under retraction the engine keeps every combination of its input columns with its count, and recomputes.
     """
@@ -51,7 +51,7 @@ class VectorisedCombiner(Combiner):
     def fold(self, accumulators: Columns) -> Columns:
         """Many accumulators to one: aggregating expressions, one for each column, in the same types.
 
-        Any cut and order must give the same, and nulls must change nothing.
+        The result must not depend on the order or grouping of accumulators, and nulls must not change it.
         """
 
     @abstractmethod
@@ -59,34 +59,30 @@ class VectorisedCombiner(Combiner):
         """The output column: an element-wise expression."""
 
     def make(self) -> Columns:
-        """Many rows to one accumulator. Only where there is something better than folding what is lifted."""
+        """Many rows to one accumulator. Override it where this can be computed without :meth:`lift`."""
         return self.fold(self.lift())
 
     def pair(self, left: Columns, right: Columns) -> Columns | None:  # noqa: ARG002
-        """Two accumulators to one, element-wise, where that can be said; else the engine folds them as a group."""
+        """Two accumulators to one, element-wise. None: the engine folds them as a group."""
         return None
 
-    # The scalar protocol, derived: all rows are kept, and the expressions are run over them when it is read.
+    # The scalar protocol: it keeps all rows, and evaluates the expressions over them when the result is read.
 
     def value_of(self, row: Mapping[str, Any], event_time: int = 0) -> tuple[Any, ...]:
-        """The columns that are read, nulls included, and the event time."""
+        """The columns, nulls included, and the event time."""
         return (*(row.get(column) for column in self.columns), event_time)
 
     def create(self) -> tuple[Any, ...]:
-        """No rows."""
         return ()
 
     def add(self, accumulator: tuple[Any, ...], value: Any) -> tuple[Any, ...]:  # noqa: ANN401
-        """One row more."""
         return (*accumulator, value)
 
     def merge(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The rows of both."""
         return left + right
 
     def extract(self, accumulator: tuple[Any, ...]) -> Any:  # noqa: ANN401
-        """The expressions' result over the rows; None over none."""
-        import polars as pl  # noqa: PLC0415 - the model is imported where there is no use for it
+        import polars as pl  # noqa: PLC0415 - an import of the model must not load polars
 
         if not accumulator:
             return None

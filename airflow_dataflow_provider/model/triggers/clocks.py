@@ -26,11 +26,9 @@ class ClockTrigger(Trigger):
         return now.looks_at_clocks and self.is_due(now)
 
     def is_due(self, now: Situation) -> bool:
-        """What the clock says."""
         raise NotImplementedError
 
     def on_fire(self, state: None, now: Situation) -> tuple[None, bool]:  # noqa: ARG002
-        """Once is all."""
         return None, True
 
 
@@ -57,7 +55,6 @@ class AtWatermark(ClockTrigger):
         return f"{self!r} waits for the end of a window that has none, and that comes only with the end of input"
 
     def percentiles(self) -> frozenset[float]:
-        """The one."""
         return frozenset({self.percentile})
 
     def __repr__(self) -> str:
@@ -137,7 +134,6 @@ class AtEpoch(ClockTrigger):
     """Fires at the boundary of every epoch that brought something new: as early as the engine can."""
 
     def is_due(self, now: Situation) -> bool:
-        """Something new has come."""
         return now.fresh
 
 
@@ -165,7 +161,6 @@ class AtSignal(Trigger):
             )
 
     def initial(self) -> bool:
-        """Not heard yet."""
         return False
 
     def on_clock(self, state: bool, now: Situation) -> bool:
@@ -181,7 +176,6 @@ class AtSignal(Trigger):
         return now.looks_at_clocks and state and now.fresh
 
     def on_fire(self, state: bool, now: Situation) -> tuple[bool, bool]:  # noqa: ARG002
-        """Once is all."""
         return False, True
 
     def may_never_fire(self) -> str:
@@ -189,7 +183,6 @@ class AtSignal(Trigger):
         return f"{self!r} waits for a signal that nobody has to raise"
 
     def signals(self) -> frozenset[str]:
-        """The one."""
         return frozenset({self.name})
 
     def __repr__(self) -> str:

@@ -32,23 +32,18 @@ class Repeat(Composite):
         check_triggers("Repeat", [self.trigger])
 
     def initial(self) -> TriggerState:
-        """The inner trigger's."""
         return self.trigger.initial()
 
     def on_element(self, state: TriggerState, element: Element, now: Situation) -> TriggerState:
-        """The inner trigger's."""
         return self.trigger.on_element(state, element, now)
 
     def on_clock(self, state: TriggerState, now: Situation) -> TriggerState:
-        """The inner trigger's."""
         return self.trigger.on_clock(state, now)
 
     def on_merge(self, states: Sequence[TriggerState], now: Situation) -> TriggerState:
-        """The inner trigger's."""
         return self.trigger.on_merge(states, now)
 
     def should_fire(self, state: TriggerState, now: Situation) -> bool:
-        """The inner trigger's."""
         return self.trigger.should_fire(state, now)
 
     def on_fire(self, state: TriggerState, now: Situation) -> tuple[TriggerState, bool]:
@@ -64,7 +59,6 @@ class Repeat(Composite):
         return self.trigger.may_never_fire()
 
     def children(self) -> tuple[Trigger, ...]:
-        """The inner trigger."""
         return (self.trigger,)
 
     def __repr__(self) -> str:
@@ -77,20 +71,16 @@ class _Parallel(Composite):
     __slots__ = ()
 
     def initial(self) -> States:
-        """Each one's own."""
         return tuple(child.initial() for child in self.children())
 
     def on_element(self, state: States, element: Element, now: Situation) -> States:
-        """All of them see it."""
         parts = zip(self.children(), state, strict=True)
         return tuple(child.on_element(part, element, now) for child, part in parts)
 
     def on_clock(self, state: States, now: Situation) -> States:
-        """All of them see it."""
         return tuple(child.on_clock(part, now) for child, part in zip(self.children(), state, strict=True))
 
     def on_merge(self, states: Sequence[States], now: Situation) -> States:
-        """Part by part."""
         return tuple(
             child.on_merge([state[index] for state in states], now) for index, child in enumerate(self.children())
         )
@@ -110,7 +100,6 @@ class RepeatUntil(_Parallel):
         check_triggers("RepeatUntil", [self.trigger, self.until])
 
     def should_fire(self, state: States, now: Situation) -> bool:
-        """When either is due."""
         return any(self._due(state, now))
 
     def on_fire(self, state: States, now: Situation) -> tuple[States, bool]:
@@ -122,12 +111,10 @@ class RepeatUntil(_Parallel):
         return (self.trigger.reset(after) if finished else after, second), False
 
     def may_never_fire(self) -> str | None:
-        """Where neither has to."""
         reasons = [child.may_never_fire() for child in self.children()]
         return None if None in reasons else reasons[0]
 
     def children(self) -> tuple[Trigger, ...]:
-        """Both."""
         return (self.trigger, self.until)
 
     def __repr__(self) -> str:
@@ -145,7 +132,6 @@ class AnyOf(_Parallel):
         object.__setattr__(self, "triggers", triggers)
 
     def should_fire(self, state: States, now: Situation) -> bool:
-        """When one is."""
         return any(self._due(state, now))
 
     def on_fire(self, state: States, now: Situation) -> tuple[States, bool]:
@@ -168,7 +154,6 @@ class AnyOf(_Parallel):
         return None if None in reasons else reasons[0]
 
     def children(self) -> tuple[Trigger, ...]:
-        """All of them."""
         return self.triggers
 
     def __repr__(self) -> str:
@@ -189,7 +174,6 @@ class AllOf(_Parallel):
         object.__setattr__(self, "triggers", triggers)
 
     def initial(self) -> States:
-        """None has finished."""
         return tuple((False, child.initial()) for child in self.triggers)
 
     def on_element(self, state: States, element: Element, now: Situation) -> States:
@@ -238,7 +222,6 @@ class AllOf(_Parallel):
         return next((reason for child in self.triggers if (reason := child.may_never_fire())), None)
 
     def children(self) -> tuple[Trigger, ...]:
-        """All of them."""
         return self.triggers
 
     def __repr__(self) -> str:
@@ -259,7 +242,6 @@ class SequenceOf(Composite):
         object.__setattr__(self, "triggers", triggers)
 
     def initial(self) -> tuple[int, TriggerState]:
-        """At the first trigger."""
         return 0, self.triggers[0].initial()
 
     def on_element(self, state: tuple[int, TriggerState], element: Element, now: Situation) -> tuple[int, TriggerState]:
@@ -303,7 +285,6 @@ class SequenceOf(Composite):
         return self.triggers[0].may_never_fire()
 
     def children(self) -> tuple[Trigger, ...]:
-        """The triggers in their order."""
         return self.triggers
 
     def __repr__(self) -> str:

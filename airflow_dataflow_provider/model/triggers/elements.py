@@ -40,15 +40,12 @@ class AtCount(Trigger):
         _at_least_one(self.n, "AtCount")
 
     def initial(self) -> int:
-        """None yet."""
         return 0
 
     def on_element(self, state: int, element: Element, now: Situation) -> int:  # noqa: ARG002
-        """One more."""
         return state + 1
 
     def on_merge(self, states: Sequence[int], now: Situation) -> int:  # noqa: ARG002
-        """All together."""
         return sum(states)
 
     def should_fire(self, state: int, now: Situation) -> bool:
@@ -56,7 +53,6 @@ class AtCount(Trigger):
         return state >= self.n or now.is_left_over
 
     def on_fire(self, state: int, now: Situation) -> tuple[int, bool]:  # noqa: ARG002
-        """Once is all."""
         return 0, True
 
     def __repr__(self) -> str:
@@ -92,15 +88,12 @@ class AtBytes(Trigger):
         object.__setattr__(self, "measured", measured)
 
     def initial(self) -> int:
-        """Nothing yet."""
         return 0
 
     def on_element(self, state: int, element: Element, now: Situation) -> int:  # noqa: ARG002
-        """With its weight."""
         return state + sum(weight(element.row.get(name)) for name in self.measured)
 
     def on_merge(self, states: Sequence[int], now: Situation) -> int:  # noqa: ARG002
-        """All together."""
         return sum(states)
 
     def should_fire(self, state: int, now: Situation) -> bool:
@@ -108,11 +101,9 @@ class AtBytes(Trigger):
         return state >= self.n or now.is_left_over
 
     def on_fire(self, state: int, now: Situation) -> tuple[int, bool]:  # noqa: ARG002
-        """Once is all."""
         return 0, True
 
     def columns(self) -> tuple[str, ...]:
-        """What is weighed."""
         return self.measured
 
     def __repr__(self) -> str:
@@ -149,15 +140,12 @@ class AtPunctuation(Trigger):
         object.__setattr__(self, "predicate", predicate(self.predicate))
 
     def initial(self) -> bool:
-        """Not seen yet."""
         return False
 
     def on_element(self, state: bool, element: Element, now: Situation) -> bool:  # noqa: ARG002
-        """Seen, if the predicate matches."""
         return state or self.matches(element.row)
 
     def matches(self, row: Mapping[str, Any]) -> bool:
-        """Whether an element is one."""
         return self.predicate.matches(row)
 
     def on_merge(self, states: Sequence[bool], now: Situation) -> bool:  # noqa: ARG002
@@ -169,15 +157,12 @@ class AtPunctuation(Trigger):
         return state or now.is_left_over
 
     def on_fire(self, state: bool, now: Situation) -> tuple[bool, bool]:  # noqa: ARG002
-        """Once is all."""
         return False, True
 
     def may_never_fire(self) -> str:
-        """It depends on the data."""
         return f"{self!r} waits for an element that may never come"
 
     def columns(self) -> tuple[str, ...]:
-        """The predicate's."""
         return self.predicate.columns()
 
     def __repr__(self) -> str:

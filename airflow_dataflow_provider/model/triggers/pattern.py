@@ -120,7 +120,6 @@ class AtPattern(Trigger):
         return after
 
     def initial(self) -> int:
-        """No match has begun."""
         return 0
 
     def on_element(self, state: int, element: Element, now: Situation) -> int:  # noqa: ARG002
@@ -143,11 +142,9 @@ class AtPattern(Trigger):
         return 0, True
 
     def may_never_fire(self) -> str:
-        """It depends on the data."""
         return f"{self!r} waits for a sequence of elements that may never come"
 
     def columns(self) -> tuple[str, ...]:
-        """What the predicates look at."""
         return tuple(dict.fromkeys(name for step in self.steps for name in step.predicate.columns()))
 
     def __repr__(self) -> str:

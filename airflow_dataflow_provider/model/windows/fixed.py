@@ -54,7 +54,6 @@ class FixedWindows(WindowStrategy):
 
     @property
     def longest(self) -> Micros:
-        """The size."""
         return self.size
 
     def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] = NO_ROW) -> tuple[Window]:  # noqa: ARG002
@@ -76,5 +75,4 @@ class GlobalWindows(WindowStrategy):
     """
 
     def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] = NO_ROW) -> tuple[Window]:  # noqa: ARG002
-        """The global window."""
         return (GLOBAL_WINDOW,)

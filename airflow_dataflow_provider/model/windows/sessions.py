@@ -44,7 +44,6 @@ class SessionWindows(WindowStrategy):
 
     @property
     def longest(self) -> Micros:
-        """The gap."""
         return self.gap
 
     def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] = NO_ROW) -> tuple[Window]:  # noqa: ARG002
@@ -52,7 +51,6 @@ class SessionWindows(WindowStrategy):
         return (Window(event_time, event_time + self.gap),)
 
     def merge(self, windows: Iterable[Window]) -> list[Merged]:
-        """Sessions that overlap are one."""
         return merge_intersecting(windows)
 
     def __repr__(self) -> str:

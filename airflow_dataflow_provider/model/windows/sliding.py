@@ -43,7 +43,6 @@ class SlidingWindows(WindowStrategy):
 
     @property
     def longest(self) -> Micros:
-        """The size."""
         return self.size
 
     def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] = NO_ROW) -> list[Window]:  # noqa: ARG002

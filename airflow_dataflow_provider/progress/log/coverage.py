@@ -63,7 +63,6 @@ class Coverage:
 
     @classmethod
     def from_json(cls, document: Sequence[Sequence[str]]) -> Coverage:
-        """Read back :meth:`to_json`."""
         return cls(tuple(map(Interval.from_json, document)))
 
 

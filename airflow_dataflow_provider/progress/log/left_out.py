@@ -54,7 +54,6 @@ class LeftOut:
 
     @classmethod
     def from_json(cls, document: Json) -> LeftOut:
-        """Read back :meth:`to_json`."""
         return cls(tuple(Split(*split) for split in document["files"]), document["of_bytes"])
 
 

@@ -56,7 +56,6 @@ class PipelineIdentity:
             )
 
     def to_json(self) -> Json:
-        """The document of the identity."""
         return {
             "format_version": self.format_version,
             "name": self.name,
@@ -71,7 +70,6 @@ class PipelineIdentity:
 
     @classmethod
     def from_json(cls, document: Json) -> PipelineIdentity:
-        """Read back :meth:`to_json`."""
         return cls(
             name=document["name"],
             state_id=document["state_id"],

@@ -36,12 +36,10 @@ class Launch:
     void_after: Micros
 
     def to_json(self) -> Json:
-        """The document of the announcement."""
         return {"run_id": self.run_id, "mode": self.mode, "void_after": iso(self.void_after)}
 
     @classmethod
     def from_json(cls, document: Json) -> Launch:
-        """Read back :meth:`to_json`."""
         return cls(document["run_id"], document["mode"], from_iso(document["void_after"]))
 
 

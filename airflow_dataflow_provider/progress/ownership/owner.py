@@ -79,7 +79,6 @@ class OwnerInfo:
 
     @property
     def process(self) -> Process:
-        """The driver's process."""
         return Process(self.host, self.boot, self.pid, self.process_started)
 
     def liveness(self, now: Micros) -> Liveness:
@@ -372,7 +371,6 @@ _BEAT: Final = "beat.json"
 
 
 def claim_files(store: Store) -> NumberedFiles:
-    """The claims, by their tokens."""
     return NumberedFiles(store, "owners", digits=8)
 
 

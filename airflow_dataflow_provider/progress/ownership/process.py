@@ -30,7 +30,6 @@ class Process:
 
     @classmethod
     def current(cls) -> Process:
-        """This process."""
         pid = os.getpid()
         return cls(socket.gethostname(), _boot(), pid, _started(pid))
 

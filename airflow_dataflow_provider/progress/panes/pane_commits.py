@@ -61,7 +61,6 @@ class PaneCommit:
         return cls(plan.epoch, previous, files, prepared.details["panes"], plan.interval, plan.mode, now)
 
     def to_json(self) -> dict[str, Any]:
-        """The commit document."""
         return {
             "epoch": self.epoch,
             "previous": self.previous,
@@ -74,7 +73,6 @@ class PaneCommit:
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> PaneCommit:
-        """Read back :meth:`to_json`."""
         replaces = document["replaces"]
         return cls(
             document["epoch"],

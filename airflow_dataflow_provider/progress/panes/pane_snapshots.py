@@ -44,7 +44,6 @@ class MergedPanes:
 
     @classmethod
     def from_json(cls, document: Json) -> MergedPanes:
-        """Read back :meth:`to_json`."""
         return cls(
             WrittenFile.from_json(document["file"]), document["first"], document["last"], document["rows"],
             from_iso(document["committed_at"]),
@@ -76,7 +75,6 @@ class PaneSnapshot:
         return frozenset(part.file.name for part in (*table, *self.panes))
 
     def to_json(self) -> Json:
-        """The document."""
         return {
             "through": self.through,
             "table": None if self.table is None else self.table.to_json(),
@@ -87,7 +85,6 @@ class PaneSnapshot:
 
     @classmethod
     def from_json(cls, document: Json) -> PaneSnapshot:
-        """Read back :meth:`to_json`."""
         intervals = ((each["epoch"], Interval.from_json(each["replaces"])) for each in document["intervals"])
         return cls(
             document["through"],

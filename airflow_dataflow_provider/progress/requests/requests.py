@@ -56,7 +56,6 @@ class Request:
             raise bad_record(f"request {self.id}: only who is to end has an address")
 
     def to_json(self) -> Json:
-        """The document of the request."""
         return {
             "id": self.id,
             "kind": self.kind,
@@ -68,7 +67,6 @@ class Request:
 
     @classmethod
     def from_json(cls, document: Json) -> Request:
-        """Read back :meth:`to_json`."""
         return cls(
             id=document["id"],
             kind=document["kind"],

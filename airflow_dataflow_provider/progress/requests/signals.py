@@ -65,7 +65,6 @@ def waiting(store: Store, known: Collection[str] | None) -> tuple[str, ...]:
 
 
 def names(raised: Iterable[Request]) -> frozenset[str]:
-    """The names of some signals."""
     return frozenset(request.signal for request in raised if request.signal is not None)
 
 

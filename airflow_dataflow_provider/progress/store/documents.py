@@ -45,5 +45,4 @@ def optional_iso(time: Micros | None) -> str | None:
 
 
 def from_optional_iso(text: str | None) -> Micros | None:
-    """Read back :func:`optional_iso`."""
     return None if text is None else from_iso(text)

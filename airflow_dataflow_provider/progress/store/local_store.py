@@ -33,7 +33,6 @@ class LocalStore(Store):
     """
 
     def read(self, path: str) -> bytes:
-        """Read the file."""
         with storage_errors(self.child(path), "read", FileNotFoundError):
             return Path(self.child(path)).read_bytes()
 
@@ -55,7 +54,6 @@ class LocalStore(Store):
                 raise
 
     def add(self, path: str, data: bytes) -> None:
-        """Write the file in place."""
         target = Path(self.child(path))
         with storage_errors(self.child(path), "written"):
             self._make_folder(target.parent)
@@ -73,7 +71,6 @@ class LocalStore(Store):
         return []
 
     def exists(self, path: str) -> bool:
-        """Look the path up."""
         with (
             storage_errors(self.child(path), "read", FileNotFoundError, NotADirectoryError),
             contextlib.suppress(FileNotFoundError, NotADirectoryError),
@@ -92,7 +89,6 @@ class LocalStore(Store):
                 target.unlink()
 
     def local_path(self, path: str) -> str | None:
-        """The path itself."""
         return self.child(path)
 
     @contextlib.contextmanager

@@ -49,7 +49,6 @@ class ObjectStore(Store):
         return cls(url, root.rstrip("/"), files)
 
     def read(self, path: str) -> bytes:
-        """Get the object."""
         with storage_errors(self.child(path), "read", FileNotFoundError):
             data: bytes = self.files.cat_file(self._key(path))
         return data

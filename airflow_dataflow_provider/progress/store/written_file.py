@@ -58,7 +58,6 @@ class WrittenFile:
 
     @classmethod
     def from_json(cls, document: Json) -> WrittenFile:
-        """Read back :meth:`to_json`."""
         return cls(str(document["name"]), int(document["bytes"]), str(document["sha256"]))
 
 

@@ -53,7 +53,6 @@ class Finding:
     rebuild: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
     def to_json(self) -> Json:
-        """For ``--json``."""
         return {
             "where": self.where, "problem": self.problem, "remedy": self.remedy,
             "can_be_rebuilt": self.rebuild is not None,
@@ -79,7 +78,6 @@ class Verification:
     findings: tuple[Finding, ...]
 
     def to_json(self) -> Json:
-        """For ``--json``."""
         return {
             "state_url": self.state_url, "epochs": self.epochs, "files": self.files, "bytes": self.size,
             "findings": [finding.to_json() for finding in self.findings],

@@ -40,7 +40,6 @@ def latenesses() -> SearchStrategy[str]:
 
 @cache
 def output_times() -> SearchStrategy[OutputTime]:
-    """All three."""
     return st.sampled_from(OutputTime)
 
 

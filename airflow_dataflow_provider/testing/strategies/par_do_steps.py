@@ -34,14 +34,12 @@ def as_often_as_said(row: Row) -> list[Row]:
 
 
 def doubled(frame: pl.DataFrame) -> pl.DataFrame:
-    """``part`` doubled, which stays exact."""
     import polars as pl
 
     return frame.with_columns(pl.col("part") * 2)
 
 
 def earlier(frame: pl.DataFrame) -> pl.DataFrame:
-    """Ten seconds before they happened."""
     import polars as pl
 
     return frame.with_columns(pl.col("_event") - 10 * SECOND)

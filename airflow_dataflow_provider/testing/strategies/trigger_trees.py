@@ -126,7 +126,6 @@ def element_triggers(whole: str = "whole", part: str = "part") -> SearchStrategy
 
 @cache
 def leaf_triggers(whole: str = "whole", part: str = "part") -> SearchStrategy[Trigger]:
-    """All there are."""
     return _evenly(*_clocks(), *_elements(whole, part))
 
 

@@ -36,7 +36,6 @@ class LongerWhenOdd(WindowStrategy):
     columns = ("whole",)
 
     def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] = NO_ROW) -> list[Window]:  # noqa: ARG002
-        """One window, or none."""
         if row["whole"] is None:
             return []
         size = self.size * (1 + row["whole"] % 2)
@@ -57,7 +56,6 @@ class Validity(WindowStrategy):
     merges = True
 
     def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] = NO_ROW) -> list[Window]:  # noqa: ARG002
-        """From now on."""
         return [Window(event_time, self.for_ever)]
 
     def merge(self, windows: Iterable[Window]) -> list[Merged]:
@@ -98,7 +96,6 @@ def session_windows() -> SearchStrategy[WindowStrategy]:
 
 @cache
 def global_windows() -> SearchStrategy[WindowStrategy]:
-    """The one."""
     return st.just(GlobalWindows())
 
 
