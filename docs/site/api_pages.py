@@ -63,7 +63,8 @@ _MORE: Final = {
         "tables.side_outputs:SideOutputs",
         "progress.status.status:read_status",
         "progress.status.status:Status",
-        "progress.log.records:RowCounts",
+        "progress.status.findings:Finding",
+        "progress.log.row_counts:RowCounts",
     ),
     "runs": ("spark.running.submit:Submission", "spark.running.submit:run"),
     "testing": (
@@ -75,6 +76,18 @@ _MORE: Final = {
     ),
 }
 """What users import from modules of the package, besides the names that the package itself exports."""
+
+
+_PROTOCOLS: Final = (
+    package.Combiner,
+    package.ParDo,
+    package.Predicate,
+    package.Sink,
+    package.Source,
+    package.Trigger,
+    package.WindowStrategy,
+)
+"""Whose methods are called by engines."""
 
 
 def pages() -> dict[str, str]:
@@ -94,9 +107,11 @@ def _page(title: str, names: list[str]) -> str:
 
 
 def _class(name: str) -> str:
-    # Of a task nobody calls a method but Airflow.
+    """The docstring of a class with its methods, if these are for users to call or to write."""
+    value = getattr(package, name.rpartition(".")[2], None)
     is_task = name.startswith((f"{package.__name__}.operators.", f"{package.__name__}.sensors."))
-    return f"::: {name}\n" + ("    options:\n      members: false\n" if is_task else "")
+    is_ready_made = inspect.isclass(value) and issubclass(value, _PROTOCOLS) and not inspect.isabstract(value)
+    return f"::: {name}\n" + ("    options:\n      members: false\n" if is_task or is_ready_made else "")
 
 
 def _home(name: str) -> str | None:

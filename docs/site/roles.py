@@ -1,4 +1,4 @@
-"""An extension of griffe: what docstrings write as Sphinx roles becomes code in Markdown."""
+"""An extension of griffe: what docstrings write for Sphinx becomes Markdown."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any
 import griffe
 
 _ROLE = re.compile(r":(?:class|meth|func|mod|data|attr|exc):`(~?)([\w.]+)`")
+_LITERAL = re.compile(r"::(\n\n +)")
 
 
 class Roles(griffe.Extension):
-    """Turns ``:class:`~package.module.Name``` into `Name`."""
+    """Turns ``:class:`~package.module.Name``` into `Name`, and a double colon before an indented block into one."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:  # noqa: ANN401 - what griffe passes besides
         """Rewrite a docstring before it is parsed."""
         if obj.docstring is not None:
-            obj.docstring.value = _ROLE.sub(_as_code, obj.docstring.value)
+            obj.docstring.value = _LITERAL.sub(r":\1", _ROLE.sub(_as_code, obj.docstring.value))
 
 
 def _as_code(role: re.Match[str]) -> str:
