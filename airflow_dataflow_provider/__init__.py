@@ -1,8 +1,13 @@
 """The Dataflow Model on Apache Spark, scheduled and gated by Apache Airflow.
 
-The names a pipeline is written with are importable from here. Nothing heavy is: neither Airflow, Spark nor a data frame
-library comes with ``import airflow_dataflow_provider``.
+Everything that a user writes is importable from here: pipelines, what tests them (``TestStream``), what runs them
+(``run``), and what reads their results (``PaneLogReader``, ``SideOutputs``). Those four are loaded when they are first
+used, so that ``import airflow_dataflow_provider`` brings neither Airflow, Spark nor a data frame library. Operators and
+sensors have modules of their own, where Airflow looks for them.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.model.batch import BatchPolicies, ProcessingTimeAtEndOfInput, ShuffleMode
 from airflow_dataflow_provider.model.combiners import (
@@ -33,15 +38,15 @@ from airflow_dataflow_provider.model.errors import (
     StateError,
     SubmissionError,
 )
-from airflow_dataflow_provider.model.grouping import EARLIEST, END_OF_WINDOW, LATEST, Grouping, OutputTime
-from airflow_dataflow_provider.model.modes import Boundedness, RuntimeMode
-from airflow_dataflow_provider.model.par_do import ParDo, PerElement, SparkColumns, Vectorised
+from airflow_dataflow_provider.model.grouping import EARLIEST, END_OF_WINDOW, LATEST, OutputTime
+from airflow_dataflow_provider.model.modes import RuntimeMode
+from airflow_dataflow_provider.model.par_do import PerElement, SparkColumns, Vectorised
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.predicates import Predicate, PythonPredicate, column
 from airflow_dataflow_provider.model.refinement import ACCUMULATING, ACCUMULATING_AND_RETRACTING, DISCARDING, Refinement
 from airflow_dataflow_provider.model.risk import Risk
-from airflow_dataflow_provider.model.sinks import PaneLog, Sink
-from airflow_dataflow_provider.model.sources import INGRESS_TIME, Files, Source
+from airflow_dataflow_provider.model.sinks import PaneLog
+from airflow_dataflow_provider.model.sources import INGRESS_TIME, Files
 from airflow_dataflow_provider.model.triggers import (
     AfterDelay,
     AfterWatermark,
@@ -71,8 +76,6 @@ from airflow_dataflow_provider.model.windows import (
     CalendarWindows,
     FixedWindows,
     GlobalWindows,
-    Key,
-    Merged,
     SessionWindows,
     SlidingWindows,
     Window,
@@ -81,10 +84,36 @@ from airflow_dataflow_provider.model.windows import (
 )
 from airflow_dataflow_provider.user_modules import look_where_told
 
+if TYPE_CHECKING:
+    from airflow_dataflow_provider.spark.running.from_python import run
+    from airflow_dataflow_provider.tables.pane_log import PaneLogReader
+    from airflow_dataflow_provider.tables.side_outputs import SideOutputs
+    from airflow_dataflow_provider.testing.stream import TestStream
+
 __version__ = "0.1.0"
 
 # Spark's workers come here by unpickling what is ours: before they need a module of the user's.
 look_where_told()
+
+LOADED_WHEN_USED = {
+    "PaneLogReader": "tables.pane_log",
+    "SideOutputs": "tables.side_outputs",
+    "TestStream": "testing.stream",
+    "run": "spark.running.from_python",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever has this name
+    if name not in LOADED_WHEN_USED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{LOADED_WHEN_USED[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "ACCUMULATING",
@@ -108,7 +137,6 @@ __all__ = [
     "AtWatermark",
     "BatchPolicies",
     "BoundedDelay",
-    "Boundedness",
     "CalendarUnit",
     "CalendarWindows",
     "Collect",
@@ -125,20 +153,17 @@ __all__ = [
     "First",
     "FixedWindows",
     "GlobalWindows",
-    "Grouping",
     "InterruptedRunError",
-    "Key",
     "Last",
     "Max",
     "Mean",
-    "Merged",
     "Min",
     "OutputTime",
     "OwnershipError",
     "Pane",
     "PaneLog",
+    "PaneLogReader",
     "PaneTiming",
-    "ParDo",
     "PerElement",
     "Pipeline",
     "Predicate",
@@ -153,15 +178,15 @@ __all__ = [
     "SequenceOf",
     "SessionWindows",
     "ShuffleMode",
-    "Sink",
+    "SideOutputs",
     "Situation",
     "SlidingWindows",
-    "Source",
     "SparkColumns",
     "StateError",
     "StdDev",
     "SubmissionError",
     "Sum",
+    "TestStream",
     "TopK",
     "Trigger",
     "TriggerState",
@@ -174,5 +199,6 @@ __all__ = [
     "merge_intersecting",
     "one_or_more",
     "optional",
+    "run",
     "zero_or_more",
 ]

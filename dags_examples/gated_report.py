@@ -20,7 +20,7 @@ def report(state: str, start: str, end: str) -> str:
     """Write what the stream has published about the hour, and give the file."""
     import polars as pl
 
-    from airflow_dataflow_provider.tables.pane_log import PaneLogReader
+    from airflow_dataflow_provider import PaneLogReader
 
     hour = pl.col("window_start") >= datetime.fromisoformat(start), pl.col("window_end") <= datetime.fromisoformat(end)
     table = PaneLogReader(state).current().filter(*hour)

@@ -41,7 +41,11 @@ from airflow_dataflow_provider.testing.times import DEFAULT_DAY, moment
 EVENTS = Pipeline("transcript", Files("events/*.parquet", event_time="happened"))
 """What ``events`` means in a transcript: a pipeline that reads, and does nothing yet."""
 NAMES: Mapping[str, Any] = MappingProxyType(
-    {name: getattr(airflow_dataflow_provider, name) for name in airflow_dataflow_provider.__all__}
+    {
+        name: getattr(airflow_dataflow_provider, name)
+        for name in airflow_dataflow_provider.__all__
+        if name not in airflow_dataflow_provider.LOADED_WHEN_USED
+    }
     | {name: getattr(combiners, name) for name in combiners.__all__}
     | {kind.__name__: kind for kind in (str, int, float, bool)}
     | {"events": EVENTS}

@@ -66,7 +66,7 @@ _MORE: Final = {
         "progress.status.findings:Finding",
         "progress.log.row_counts:RowCounts",
     ),
-    "runs": ("spark.running.submit:Submission", "spark.running.submit:run"),
+    "runs": ("spark.running.from_python:run", "spark.running.submit:Submission", "spark.running.submit:run"),
     "testing": (
         "testing.stream:TestStream",
         "testing.panes:assert_panes",

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import airflow_dataflow_provider as package
-from airflow_dataflow_provider import Combiner, ParDo, Trigger, WindowStrategy
+from airflow_dataflow_provider import Combiner, Trigger, WindowStrategy
 from airflow_dataflow_provider.cli import explain, forget, plot, run, signal, status, stop
 from airflow_dataflow_provider.cli.explanation import explain as explained
 from airflow_dataflow_provider.model import errors
 from airflow_dataflow_provider.model.errors import DataflowError
+from airflow_dataflow_provider.model.par_do import ParDo
 from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.progress.status.status import read_status
 from airflow_dataflow_provider.progress.store.store import Store

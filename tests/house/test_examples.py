@@ -68,7 +68,10 @@ def names_in(module: str) -> frozenset[str]:
     path = PACKAGE.parent.joinpath(*module.split("."))
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     found = {each.stem for each in path.iterdir()} if path.is_dir() else set()
-    for node in ast.parse(file.read_text()).body if file.is_file() else []:
+    body = ast.parse(file.read_text()).body if file.is_file() else []
+    # What is loaded when it is used is named where types are checked.
+    checked = [each for node in body if isinstance(node, ast.If) for each in node.body]
+    for node in (*body, *checked):
         match node:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
                 found.add(name)

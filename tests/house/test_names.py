@@ -21,6 +21,7 @@ from airflow_dataflow_provider.model import (
     triggers,
     windows,
 )
+from airflow_dataflow_provider.testing.stream import TestStream
 
 INSIDE = {
     "Accumulator": "a combiner's own business",
@@ -28,6 +29,10 @@ INSIDE = {
     "KeepingValues": "what retractable() gives",
     "AssignWindows": "what assign_windows() makes",
     "GLOBAL_WINDOW": "what GlobalWindows assigns",
+    "Boundedness": "what a source says of itself",
+    "Key": "a tuple, to who writes one",
+    "Merged": "a pair, to who writes one",
+    "ParDo": "the base of the three steps",
     "expired_until": "arithmetic of engines",
 }
 """Public names of the model that no pipeline is written with, and why."""
@@ -52,7 +57,7 @@ def test_every_class_of_a_module_of_the_model_can_be_imported_from_the_package(m
 
 
 def test_what_is_said_to_be_inside_is_there_and_is_not_exported() -> None:
-    there = {*combiners.__all__, *triggers.__all__, *windows.__all__, "AssignWindows"}
+    there = {*combiners.__all__, *triggers.__all__, *windows.__all__, "AssignWindows", "Boundedness", "ParDo"}
     assert {*INSIDE} <= there
     assert not {*INSIDE} & {*package.__all__}
 
@@ -63,13 +68,22 @@ def test_every_exported_name_is_there_and_in_order() -> None:
     assert grouping.END_OF_WINDOW is package.END_OF_WINDOW
 
 
+def test_what_is_loaded_when_it_is_used_is_what_its_module_has() -> None:
+    assert {*package.LOADED_WHEN_USED} == {"PaneLogReader", "SideOutputs", "TestStream", "run"}
+    assert package.TestStream is TestStream
+    assert {*package.__all__} <= {*dir(package)}
+    with pytest.raises(AttributeError, match="no attribute 'Key'"):
+        _ = package.Key  # type: ignore[attr-defined]
+
+
 def _order(name: str) -> tuple[int, str]:
     return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
 
 
 def test_importing_the_package_brings_nothing_heavy() -> None:
     code = (
-        "import json, sys; from airflow_dataflow_provider import *;"
+        "import json, sys, airflow_dataflow_provider as package;"
+        "[getattr(package, name) for name in {*package.__all__} - {*package.LOADED_WHEN_USED}];"
         "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -10,7 +10,6 @@ from airflow_dataflow_provider import (
     ACCUMULATING,
     DISCARDING,
     AtWatermark,
-    Boundedness,
     Count,
     DelayWatermark,
     Files,
@@ -22,6 +21,7 @@ from airflow_dataflow_provider import (
     RuntimeMode,
     Sum,
 )
+from airflow_dataflow_provider.model.modes import Boundedness
 from airflow_dataflow_provider.model.watermarks import DEFAULT_PERCENTILES
 
 SOURCE = Files("flights/*.parquet", event_time="scheduled", arrival_time="departed")

@@ -33,12 +33,12 @@ from airflow_dataflow_provider import (
     Risk,
     SequenceOf,
     SessionWindows,
-    Sink,
     Sum,
     Trigger,
     column,
 )
 from airflow_dataflow_provider.model.proofs import fires_once, never_fires_in_a_stream
+from airflow_dataflow_provider.model.sinks import Sink
 
 BARE = Pipeline("p", Files("a", event_time="t"))
 HOURS, SESSIONS, GLOBAL = FixedWindows("1h"), SessionWindows("1m"), GlobalWindows()

@@ -29,7 +29,6 @@ from airflow_dataflow_provider import (
     AtWatermark,
     BatchPolicies,
     BoundedDelay,
-    Boundedness,
     CalendarWindows,
     Count,
     DataflowError,
@@ -58,6 +57,7 @@ from airflow_dataflow_provider import (
 )
 from airflow_dataflow_provider.model.hashing import key_hash
 from airflow_dataflow_provider.model.interval import Interval
+from airflow_dataflow_provider.model.modes import Boundedness
 from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.time import check_element_time, duration, to_micros
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve

@@ -9,8 +9,8 @@ from airflow_dataflow_provider import (
     RepeatUntil,
     SequenceOf,
     Sum,
+    TestStream,
 )
-from airflow_dataflow_provider.testing.stream import TestStream
 
 pipeline = (
     Pipeline("scores", Files("scores/*.parquet", event_time="scored_at"))

@@ -1,4 +1,4 @@
-from airflow_dataflow_provider.tables.pane_log import PaneLogReader
+from airflow_dataflow_provider import PaneLogReader
 
 
 def news(state, seen):

@@ -1,6 +1,6 @@
 import polars as pl
 
-from airflow_dataflow_provider.tables.pane_log import PaneLogReader
+from airflow_dataflow_provider import PaneLogReader
 
 log = PaneLogReader("state")  # the state's URL, as the run had it
 

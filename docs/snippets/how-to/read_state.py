@@ -1,5 +1,4 @@
-from airflow_dataflow_provider.tables.pane_log import PaneLogReader
-from airflow_dataflow_provider.tables.side_outputs import SideOutputs
+from airflow_dataflow_provider import PaneLogReader, SideOutputs
 
 log = PaneLogReader("state")  # the state, or the pane log itself
 log.panes()  # every pane, in the order of publication

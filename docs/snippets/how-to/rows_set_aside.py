@@ -1,4 +1,4 @@
-from airflow_dataflow_provider.tables.side_outputs import SideOutputs
+from airflow_dataflow_provider import SideOutputs
 
 aside = SideOutputs("state")
 

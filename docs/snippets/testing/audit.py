@@ -1,6 +1,6 @@
 from orders import orders
 
-from airflow_dataflow_provider.tables.pane_log import PaneLogReader
+from airflow_dataflow_provider import PaneLogReader
 from airflow_dataflow_provider.testing.audit import panes_of_reference
 from airflow_dataflow_provider.testing.frames import panes_of
 from airflow_dataflow_provider.testing.panes import assert_panes

@@ -1,8 +1,7 @@
 from orders import orders
 
-from airflow_dataflow_provider import RuntimeMode
+from airflow_dataflow_provider import PaneLogReader, RuntimeMode
 from airflow_dataflow_provider.spark.running.submit import Submission, run
-from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 
 
 def test_two_runs_an_hour_apart(dataflow_clock, dataflow_spark, tmp_path):

@@ -12,8 +12,8 @@ PIPELINE = "orders.py:orders"  # the file beside this one
 def report(hour: str, until: str) -> None:
     import polars as pl
 
+    from airflow_dataflow_provider import PaneLogReader
     from airflow_dataflow_provider.hooks.dataflow import DataflowHook
-    from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 
     table = PaneLogReader(DataflowHook().state_url(PIPELINE)).current()
     of_the_hour = pl.col("window_start") == datetime.fromisoformat(hour)

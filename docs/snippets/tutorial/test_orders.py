@@ -1,7 +1,7 @@
 from orders import orders
 
+from airflow_dataflow_provider import TestStream
 from airflow_dataflow_provider.testing.panes import assert_panes, pane
-from airflow_dataflow_provider.testing.stream import TestStream
 
 
 def order(shop, amount, ordered_at):
