@@ -40,6 +40,14 @@ hypothesis.settings.register_profile("free", deadline=None, derandomize=False)
 hypothesis.settings.load_profile("house")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_sync() -> Iterator[None]:
+    """Nothing waits for the disk in this process. ``test_durability.py`` checks what is synced."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one Spark session of the run: two threads, small, in UTC, leaving nothing in the working folder."""

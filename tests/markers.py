@@ -17,7 +17,7 @@ FOLDERS = {
     "simulate": {"airflow"},
 }
 """The marks of every test in a folder."""
-FIXTURES = {"spark": "spark", "cluster": "spark", "dataflow_spark": "spark", "airflow_database": "airflow"}
+FIXTURES = {"spark": "spark", "dataflow_spark": "spark", "airflow_database": "airflow"}
 """The mark of every test that uses a fixture."""
 
 JAVA = """\

@@ -1,4 +1,7 @@
-"""The operator, a Spark connection and a standalone cluster: the real engine, and a worker that is killed."""
+"""The operator, a Spark connection and a standalone cluster: the real engine, and a worker that is killed.
+
+State goes where Spark puts it, and outlives the worker that held it.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,20 @@ import pytest
 
 from airflow_dataflow_provider.operators.batch import DataflowBatchOperator
 from airflow_dataflow_provider.operators.micro_batch import DataflowMicroBatchOperator
+from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.status.status import read_status
+from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
-from tests.airflow.conftest import state_of, until
+from tests.airflow.conftest import until
 from tests.cluster.standalone import standalone_cluster
 from tests.spark.events import as_truth, events, truth, write_files
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-pytestmark = [pytest.mark.airflow, pytest.mark.cluster, pytest.mark.slow]
+pytestmark = [pytest.mark.cluster, pytest.mark.spark, pytest.mark.slow]
 
-ROWS, FILES = 8_000, 20
+ROWS, FILES = 12_000, 24
 PIPELINE = """
 from pathlib import Path
 from tests.spark.events import pipeline
@@ -44,6 +49,24 @@ def without_airflow(tmp_path: Path) -> Path:
     python.write_text(f'#!/bin/sh\nPYTHONPATH="{site}:{root}:$PYTHONPATH" exec {sys.executable} "$@"\n')
     python.chmod(0o755)
     return python
+
+
+def homes(state: Path) -> list[set[int]]:
+    """The worker processes that have held each state partition."""
+    log = EpochLog(Store.open(str(state)))
+    found: dict[str, set[int]] = {}
+    for record in log.records():
+        prepared = log.prepared(record.epoch)
+        assert prepared is not None
+        for partition, worker in prepared.details["workers"].items():
+            found.setdefault(partition, set()).add(int(worker.rpartition(":")[2]))
+    return [*found.values()]
+
+
+def committed(state: Path) -> int:
+    """The number of epochs."""
+    last = EpochLog(Store.open(str(state))).last_record()
+    return 0 if last is None else last.epoch + 1
 
 
 def test_the_operator_runs_on_a_cluster_through_the_spark_connection_and_a_worker_is_killed(
@@ -70,6 +93,7 @@ def test_the_operator_runs_on_a_cluster_through_the_spark_connection_and_a_worke
                 "spark.executor.memory": "512m",
                 "spark.executor.cores": 1,
                 "dataflow.state.partitions": 4,
+                "dataflow.driver.rows": 0,
             },
         }
         done: list[Any] = []
@@ -82,8 +106,18 @@ def test_the_operator_runs_on_a_cluster_through_the_spark_connection_and_a_worke
 
         thread = threading.Thread(target=run)
         thread.start()
-        until(lambda: done or (state_of(str(state)) is not None and read_status(str(state)).rows.read > 0), seconds=120)
+        until(lambda: done or committed(state) >= 6, seconds=120)
+        assert not done, done
+        first, second = cluster.workers
+        held = homes(state)
+        assert any(len(processes) > 1 for processes in held), "no partition has moved"
+        assert all(set().union(*held) & {*worker.processes()} for worker in cluster.workers), (
+            "a worker had nothing to do"
+        )
         cluster.kill(1)
+        assert first.processes()
+        assert not second.processes()
+        assert cluster.alive() == 1
         thread.join(timeout=240)
         assert done, "the run did not end"
         if isinstance(done[0], Exception):
@@ -95,4 +129,7 @@ def test_the_operator_runs_on_a_cluster_through_the_spark_connection_and_a_worke
         assert owner.application_id.startswith("app-"), "it ran on the cluster, not in the driver"
         context["ti"].task_id = "end"  # type: ignore[union-attr]
         DataflowBatchOperator(task_id="end", whole_input=True, **options).execute(context)
+    assert not first.processes()
+    assert not cluster.folder.exists()
+    assert read_status(str(state)).rows.read == ROWS
     assert as_truth(PaneLogReader(str(state)).current()).equals(truth(frame))

@@ -12,7 +12,7 @@ from airflow_dataflow_provider.hooks import submission
 from airflow_dataflow_provider.hooks.dataflow import DataflowHook
 from tests.airflow.conftest import until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 DRIVER = """
 import os, sys, time

@@ -20,8 +20,13 @@ from pathlib import Path
 
 import polars as pl
 
+from airflow_dataflow_provider.model.interval import Interval
+from airflow_dataflow_provider.model.modes import RuntimeMode
+from airflow_dataflow_provider.model.time import from_iso, iso
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.running.workers import ThisProcess
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.testing.audit import panes_of_reference
 from airflow_dataflow_provider.testing.frames import panes_of
@@ -33,13 +38,16 @@ _WHEN = ("processing_time",)
 """What a later run cannot repeat: when, by the wall clock, a pane was fired."""
 
 
+CONF = {"dataflow.state.partitions": "3"}
+EVER = Interval(from_iso("2000-01-01T00:00:00Z"), from_iso("2100-01-01T00:00:00Z"))
+"""An interval in which every window ends."""
 MODES = {
     "micro-batch": ("--mode", "micro-batch"),
     "streaming": ("--mode", "streaming"),
     "batch": ("--mode", "batch"),
-    "interval": ("--mode", "batch", "--from", "2000-01-01T00:00:00Z", "--to", "2100-01-01T00:00:00Z"),
+    "interval": ("--mode", "batch", "--from", iso(EVER.start), "--to", iso(EVER.end)),
 }
-"""Each mode as the command line takes it; the interval is one in which every window ends."""
+"""Each mode as the command line takes it."""
 
 
 @dataclass
@@ -52,6 +60,7 @@ class Campaign:
         files: files of the source, each an epoch in micro-batches and streams.
         rows: events in all of them.
         seed: of the moments.
+        in_this_process: what is not to be killed runs here, without Spark.
     """
 
     folder: Path
@@ -59,6 +68,7 @@ class Campaign:
     files: int
     rows: int
     seed: int
+    in_this_process: bool = False
     kills: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -73,7 +83,7 @@ class Campaign:
         command = [
             sys.executable, "-m", "airflow_dataflow_provider", "run", "tests.crash.pipelines:killed", *MODES[mode],
             "--state", str(state), "--master", "local[2]", "--conf", "spark.ui.enabled=false",
-            "--conf", "dataflow.state.partitions=3",
+            *(f"--conf={name}={value}" for name, value in CONF.items()),
         ]  # fmt: skip
         environment = os.environ | {"CRASH_SOURCE": str(self.source)}
         root = Path(__file__).parents[2]
@@ -141,6 +151,11 @@ class Campaign:
         self.frame = pl.concat([self.frame, more])
 
     def _finish(self, state: Path, mode: str) -> None:
+        if self.in_this_process:
+            interval = EVER if mode == "interval" else None
+            how = RuntimeMode.BATCH if interval else RuntimeMode(mode)
+            run(Submission(self.pipeline, how, str(state), interval, conf=CONF, workers=ThisProcess()))
+            return
         driver = self.drive(state, mode)
         said, _ = driver.communicate()
         assert driver.returncode == 0, said

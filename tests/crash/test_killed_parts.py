@@ -19,7 +19,7 @@ from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.crash.campaign import Campaign
 from tests.spark.events import as_truth, events, truth, write_files
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def die_once(frame: pl.DataFrame) -> pl.DataFrame:
@@ -53,9 +53,9 @@ def test_a_worker_that_is_killed_fails_the_epoch_with_a_code_and_the_next_run_re
     assert as_truth(PaneLogReader(state).current()).equals(truth(frame))
 
 
-def test_a_jvm_that_is_killed_ends_its_driver_with_a_code_and_the_next_run_goes_on(tmp_path: Path) -> None:
-    campaign = Campaign(tmp_path, "streaming", files=12, rows=6_000, seed=1)
-    driver = campaign.drive(campaign.state, "streaming")
+def test_a_jvm_and_then_a_driver_are_killed_and_what_is_published_is_that_of_an_undisturbed_run(tmp_path: Path) -> None:
+    campaign = Campaign(tmp_path, "micro-batch", files=12, rows=6_000, seed=1, in_this_process=True)
+    driver = campaign.drive(campaign.state, "micro-batch")
     while campaign.planned() <= 2 and driver.poll() is None:
         time.sleep(0.01)
     (jvm,) = (child for child in psutil.Process(driver.pid).children(recursive=True) if child.name() == "java")
@@ -64,5 +64,5 @@ def test_a_jvm_that_is_killed_ends_its_driver_with_a_code_and_the_next_run_goes_
     assert driver.returncode == EngineError.exit_code, said
     assert "ENGINE_LOST" in said
     assert "Traceback (most recent call last)" not in said
-    campaign.disturb(kills=0)
+    campaign.disturb(kills=1)
     assert campaign.compare() > 0
