@@ -20,13 +20,13 @@ demo: $(READY) ## the product at work: real flights, a real Airflow, a table and
 docs: $(READY) ## build the site: build/site/index.html
 	$(BIN)/python -m docs.site
 
-# A hundred random cases of the kernel instead of a thousand.
+# A hundred random cases of the kernel instead of 640.
 quick: $(READY) ## the tests that need neither Spark nor Airflow and tell most: under a minute
 	KERNEL_CASES=100 $(BIN)/python -m pytest -m "not spark and not airflow" tests/house tests/model tests/reference \
 		tests/progress tests/cli tests/spark/test_kernel_is_the_reference.py
 
 test: $(READY) ## every test: at most 12 minutes on 2 cores
-	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest --durations=20 tests
 
 lint: $(READY) ## ruff, the formatter and mypy, changing nothing
 	@status=0; \

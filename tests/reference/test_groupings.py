@@ -88,7 +88,7 @@ def table(panes: Iterable[Pane]) -> dict[Any, Any]:
     return rows
 
 
-FEW = settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+FEW = settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @FEW

@@ -33,4 +33,4 @@ def test_a_mistake_shows_in_the_script_that_is_about_it(mutant: Mutant) -> None:
 
 @pytest.mark.slow
 def test_a_search_finds_a_mistake_without_being_told_where() -> None:
-    assert worlds_needed(mutants.what_is_away_counts_as_read, first=1, most=400) is not None
+    assert worlds_needed(mutants.a_second_ledger_says_what_was_listed, first=1, most=400) is not None

@@ -11,7 +11,7 @@ from airflow_dataflow_provider.spark.reduce_side import state
 from airflow_dataflow_provider.testing.strategies import Case, cases
 from tests.spark.comparison import FAMILIES, MANY_SMALL, MOST_ELEMENTS, Way, compare, ways
 
-CASES = int(os.environ.get("KERNEL_CASES", "1000"))
+CASES = int(os.environ.get("KERNEL_CASES", "640"))
 """Over all families together."""
 
 

@@ -28,8 +28,6 @@ from tests.spark.pane_logs import Said, compaction, frame_of, open_log, pipeline
 
 EPOCHS = 6
 
-pytestmark = pytest.mark.usefixtures("no_sync")
-
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:

@@ -28,8 +28,9 @@ def taking_turns(run: Run, order: str, live: pytest.MonkeyPatch) -> Run:
     return run_elsewhere
 
 
-@pytest.mark.parametrize("order", ["ab", "aab"])
-def test_transcripts_hold_whichever_worker_has_a_partition(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transcripts_hold_whichever_worker_has_a_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The same worker twice, another one, and the first again: each way to be behind, or not.
+    order = "aab"
     failed = []
     for name, transcript in RUN.items():
         if name not in NEEDS_SPARK:

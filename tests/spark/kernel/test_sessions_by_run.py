@@ -125,7 +125,7 @@ def test_sessions_that_merge_deep_have_the_panes_of_the_reference(
     compare(pipeline, epochs, Way(partitions=1))
 
 
-@settings(MANY_SMALL, max_examples=40)
+@settings(MANY_SMALL, max_examples=25)
 @given(
     case=cases(
         pipelines(window=windows("sessions"), trigger=triggers("mixed") | trees(element_triggers(), depth=2)),

@@ -37,8 +37,6 @@ from tests.spark.pane_logs import (
 )
 from tests.spark.test_trust import Product
 
-pytestmark = pytest.mark.usefixtures("no_sync")
-
 
 class CutOffError(Exception):
     """The process dies."""

@@ -20,8 +20,6 @@ from tests.spark.pane_logs import Said, open_log, pipeline, publish
 
 EPOCHS = 4
 
-pytestmark = pytest.mark.usefixtures("no_sync")
-
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:

@@ -186,7 +186,7 @@ def test_the_table_is_what_the_steps_make_of_the_table_without_them(tmp_path: Pa
     )
     folders = (str(tmp_path / str(number)) for number in range(10**6))
 
-    @settings(MANY_SMALL, max_examples=150)
+    @settings(MANY_SMALL, max_examples=100)
     @given(case=cases(chosen, max_size=12))
     def check(case: Case) -> None:
         compare_tables(*case, next(folders))
