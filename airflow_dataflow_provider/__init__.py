@@ -38,6 +38,7 @@ from airflow_dataflow_provider.model.errors import (
     StateError,
     SubmissionError,
 )
+from airflow_dataflow_provider.model.file_formats import Csv
 from airflow_dataflow_provider.model.grouping import EARLIEST, END_OF_WINDOW, LATEST, OutputTime
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.par_do import PerElement, SparkColumns, Vectorised
@@ -143,6 +144,7 @@ __all__ = [
     "Combiner",
     "Count",
     "CountDistinct",
+    "Csv",
     "DataError",
     "DataflowError",
     "DefinitionError",

@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import PurePosixPath
 from zoneinfo import ZoneInfo
 
 from airflow_dataflow_provider.model.column_types import TIMESTAMP, ColumnTypes, column_types
 from airflow_dataflow_provider.model.errors import DefinitionError
+from airflow_dataflow_provider.model.file_formats import FileFormat, JsonLines, format_of, written
 from airflow_dataflow_provider.model.modes import Boundedness
+from airflow_dataflow_provider.model.time_formats import TimeFormats, has_offset, time_formats
 from airflow_dataflow_provider.model.watermark_policies import LEARNED, WatermarkPolicy, check_policy
 
 
@@ -60,9 +61,6 @@ class Source(ABC):
         return self.event_time is INGRESS_TIME and self.arrival_time is None
 
 
-FORMATS = ("parquet", "csv")
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Files(Source):
     """Files below a path or matching a glob, each read once.
@@ -76,8 +74,10 @@ class Files(Source):
             an offset. Rows where it is null or unreadable go to the rejected output. Or :data:`INGRESS_TIME`.
         arrival_time: the column that says when the source saw the element; without one it is the processing time of the
             epoch that reads it.
-        format: ``parquet`` or ``csv`` (with a header); by default from the path's ending.
-        time_zone: the zone of timestamps that carry none, e.g. ``"UTC"``; without it such a column is refused.
+        format: ``"parquet"``, ``"csv"``, ``"jsonl"``, or :class:`~.file_formats.Csv` with how fields are written. By
+            default the path's ending says it; a folder is one of Parquet files. CSV and JSON lines may be compressed:
+            ``.gz``, ``.zst``.
+        time_zone: the zone of times that carry none, e.g. ``"UTC"``; without it such a column is refused.
         continuous: True says that the folder never ends: a batch over all of it is refused.
         watermark: how the watermark is estimated: :class:`DelayWatermark` learns the delay, :class:`BoundedDelay` takes
             a fixed one.
@@ -86,18 +86,22 @@ class Files(Source):
             nothing but rejected rows; 1: never.
         schema: the types of columns, by name, e.g. ``{"zip": "string", "price": "decimal(18,2)"}``; those of the others
             are learned from the first file. It is kept as a tuple of pairs. See ``docs/reference/sources.md``.
+        time_format: how times are written that are neither timestamps nor ISO 8601 text, for all time columns or by
+            column: a pattern of Python's ``strptime`` such as ``"%d.%m.%Y %H:%M:%S"``, or ``"epoch_seconds"``,
+            ``"epoch_milliseconds"``, ``"epoch_microseconds"``, ``"epoch_nanoseconds"``.
     """
 
     path: str
     event_time: str | IngressTime
     arrival_time: str | None = None
-    format: str = ""
+    format: FileFormat | str = ""
     time_zone: str | None = None
     continuous: bool = False
     watermark: WatermarkPolicy = LEARNED
     max_files_per_epoch: int | None = None
     max_rejected_share: float | None = None
     schema: Mapping[str, str] | ColumnTypes = ()
+    time_format: str | Mapping[str, str] | TimeFormats = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, str) or not self.path:
@@ -108,14 +112,7 @@ class Files(Source):
                 hint='name a column, or say event_time=INGRESS_TIME: "it happened when it arrived"',
                 code="DEFINITION_SOURCE",
             )
-        if not self.format:
-            object.__setattr__(self, "format", PurePosixPath(self.path).suffix.lstrip(".").lower() or "parquet")
-        if self.format not in FORMATS:
-            raise DefinitionError(
-                f"Files format={self.format!r} is not known",
-                hint=f"choose one of {', '.join(FORMATS)} with format=",
-                code="DEFINITION_SOURCE",
-            )
+        object.__setattr__(self, "format", format_of(self.path, self.format))
         check_policy(self.watermark, has_perfect_watermark=self.has_perfect_watermark)
         if self.time_zone is not None:
             _check_zone(self.time_zone)
@@ -133,6 +130,35 @@ class Files(Source):
                     code="DEFINITION_SOURCE",
                 )
 
+        self._check_formats()
+
+    def _check_formats(self) -> None:
+        """Refuse formats that contradict one another."""
+        if isinstance(self.format, JsonLines) and "binary" in self.said().values():
+            raise DefinitionError(
+                "Files schema= has a binary column, and JSON has only text",
+                hint='say "string", and decode it in a step of the pipeline',
+                code="DEFINITION_SOURCE",
+            )
+        object.__setattr__(self, "time_format", time_formats(self.time_format, self.columns(), self.said()))
+        for column, text in self.time_formats().items():
+            if self.time_zone is None and not has_offset(text) and self.said().get(column) != "date":
+                raise DefinitionError(
+                    f"Files time_format={{{column!r}: {text!r}}} has no time zone",
+                    reason="a local time means another instant in every zone",
+                    hint='say which zone is meant: time_zone="Europe/Vienna"; or %z where the times have an offset',
+                    code="DEFINITION_SOURCE",
+                )
+
+    @property
+    def file_format(self) -> FileFormat:
+        """The format of the files, whether ``format=`` or the path says it."""
+        return format_of(self.path, self.format)
+
+    def time_formats(self) -> dict[str, str]:
+        """The formats of times that are neither timestamps nor ISO 8601 text, by column."""
+        return dict(self.time_format if isinstance(self.time_format, tuple) else ())
+
     def said(self) -> dict[str, str]:
         """The types that columns are said to have, by name."""
         return dict(self.schema)
@@ -144,13 +170,17 @@ class Files(Source):
 
     def identity(self) -> Files:
         """The path, format, times and types; not the watermark's tuning nor the limits."""
-        return Files(self.path, self.event_time, self.arrival_time, self.format, self.time_zone, schema=self.schema)
+        return Files(
+            self.path, self.event_time, self.arrival_time, self.format, self.time_zone,
+            schema=self.schema, time_format=self.time_format,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         default = Files("x.parquet", event_time="x")
         parts = [repr(self.path), f"event_time={self.event_time!r}"]
-        if self.format != (PurePosixPath(self.path).suffix.lstrip(".").lower() or "parquet"):
-            parts.append(f"format={self.format!r}")
+        said = written(self.path, self.file_format)
+        if said:
+            parts.append(f"format={said}")
         options = (
             "arrival_time", "time_zone", "continuous", "watermark", "max_files_per_epoch", "max_rejected_share",
         )  # fmt: skip
@@ -159,6 +189,8 @@ class Files(Source):
         ]
         if self.schema:
             parts.append(f"schema={self.said()!r}")
+        if self.time_format:
+            parts.append(f"time_format={self.time_formats()!r}")
         return f"Files({', '.join(parts)})"
 
 

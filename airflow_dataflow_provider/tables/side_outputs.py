@@ -62,13 +62,15 @@ class SideOutputs:
         A batch over an interval reads every file, and sets the same rows aside again: tell them apart by ``_epoch``.
 
         Returns:
-            The columns of the source's files, then ``_file``, ``_reason`` and ``_epoch``. A column whose types do
-            not go together is text (:func:`~airflow_dataflow_provider.tables.one_table.one_table`). Rows of CSV that
-            have not as many fields as the header are in ``_text``.
+            The columns of the source's files, then ``_file``, ``_line`` (where the row begins, in CSV and JSON lines),
+            ``_reason`` and ``_epoch``. A column whose types do not go together is text
+            (:func:`~airflow_dataflow_provider.tables.one_table.one_table`). Lines of JSON, and rows of CSV that have
+            more or fewer fields than columns, are in ``_text``.
         """
         import polars as pl
 
-        return self._read(REJECTED_FOLDER, since, {"_file": pl.String(), "_reason": pl.String()})
+        last = {"_file": pl.String(), "_line": pl.Int64(), "_reason": pl.String()}
+        return self._read(REJECTED_FOLDER, since, last)
 
     def _read(self, folder: str, since: int, told: dict[str, pl.DataType]) -> pl.DataFrame:
         import polars as pl

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from airflow_dataflow_provider.model.time import Micros
     from airflow_dataflow_provider.progress.log.records import EpochRecord
-    from airflow_dataflow_provider.spark.sources.reading import Schema
+    from airflow_dataflow_provider.spark.values.type_table import Schema
 
 
 def epochs_of(state: str, pipeline: Pipeline) -> Iterator[tuple[EpochRecord, Epoch]]:
@@ -70,6 +70,7 @@ def _stored_schema(store: Store) -> Schema:
 
 def _elements(pipeline: Pipeline, schema: Schema, files: list[str], now: Micros) -> list[Element]:
     from airflow_dataflow_provider.spark.sources import reading
+    from airflow_dataflow_provider.spark.sources.first_file import check_columns
 
     source = pipeline.source
     if not isinstance(source, Files):
@@ -79,7 +80,7 @@ def _elements(pipeline: Pipeline, schema: Schema, files: list[str], now: Micros)
         if not schema:
             found = reading.column_types(source, file)
             wanted = pipeline.input_columns(reading.columns_of_elements(found))
-            schema = reading.check_columns(source, wanted, found, file)
+            schema = check_columns(source, wanted, found, file)
         for row in reading.read(source, schema, file, now).rows.iter_rows(named=True):
             event_time, arrival_time = row.pop(EVENT_TIME), row.pop(ARRIVAL_TIME)
             elements.append(Element(row, event_time, arrival_time))

@@ -215,7 +215,7 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
     from airflow_dataflow_provider.spark.running.run import Run
     from airflow_dataflow_provider.spark.running.workers import SparkWorkers
     from airflow_dataflow_provider.spark.sinks.pane_writer import PaneWriter
-    from airflow_dataflow_provider.spark.sources.reading import check_columns
+    from airflow_dataflow_provider.spark.sources.first_file import check_columns
     from airflow_dataflow_provider.spark.tasks.user_code import carry
 
     with tempfile.TemporaryDirectory(prefix="test-stream-") as name:

@@ -21,9 +21,9 @@ from airflow_dataflow_provider.spark.map_side.map_task import Report
 from airflow_dataflow_provider.spark.reduce_side.driver_side import DriverSide
 from airflow_dataflow_provider.spark.running.continuation import Continuation
 from airflow_dataflow_provider.spark.running.job import EpochJob, StageState
-from airflow_dataflow_provider.spark.sources.reading import Schema
 from airflow_dataflow_provider.spark.stages.stages import Stages
 from airflow_dataflow_provider.spark.values.frames import from_blob, to_blob
+from airflow_dataflow_provider.spark.values.type_table import Schema
 from airflow_dataflow_provider.testing.frames import panes_of
 
 SCHEMA: Schema = {"key": pl.String(), "site": pl.Int64(), "whole": pl.Int64(), "part": pl.Float64()}

@@ -53,8 +53,8 @@ def test_what_an_epoch_names_counts_once_it_is_committed(store: Store) -> None:
 
     found = SideOutputs(store.url).rejected()
     assert found.to_dicts() == [
-        {"delay": "7", "carrier": None, "_file": "a", "_reason": "no time", "_epoch": 0},
-        {"delay": "7 min", "carrier": "UA", "_file": "b", "_reason": "no number", "_epoch": 1},
+        {"delay": "7", "carrier": None, "_file": "a", "_line": None, "_reason": "no time", "_epoch": 0},
+        {"delay": "7 min", "carrier": "UA", "_file": "b", "_line": None, "_reason": "no number", "_epoch": 1},
     ]
     assert SideOutputs(store.url).rejected(since=1)["_file"].to_list() == ["b"]
 
@@ -74,4 +74,4 @@ def test_rejected_rows_are_readable_whatever_their_files_were(store: Store) -> N
         log.commit(record(epoch))
     found = SideOutputs(store.url).rejected()
     assert found["delay"].to_list() == ["7.5", "[7]", '{"minutes": 7}', "4611686018427387904 us since 1970"]
-    assert found.columns == ["delay", "_text", "_file", "_reason", "_epoch"]
+    assert found.columns == ["delay", "_text", "_file", "_line", "_reason", "_epoch"]

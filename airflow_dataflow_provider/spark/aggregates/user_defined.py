@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,9 +21,8 @@ from airflow_dataflow_provider.spark.aggregates.collected_values import bag, rep
 from airflow_dataflow_provider.spark.aggregates.packed import Packed
 from airflow_dataflow_provider.spark.aggregates.ragged import ROW, Ragged
 from airflow_dataflow_provider.spark.values.kept_values import dump, load
-from airflow_dataflow_provider.spark.values.made_by_python import NOT_TAKEN, TYPES, unfit
-
-_TYPES: dict[Any, pl.DataType] = {**TYPES, dt.timedelta: pl.Duration("us")}
+from airflow_dataflow_provider.spark.values.made_by_python import NOT_TAKEN, unfit
+from airflow_dataflow_provider.spark.values.type_table import MADE_BY_PYTHON
 
 
 def result_type(combiner: Combiner) -> pl.DataType:
@@ -37,8 +35,8 @@ def result_type(combiner: Combiner) -> pl.DataType:
     def column_type(kind: Any) -> pl.DataType:  # noqa: ANN401 - any type, to be judged here
         if get_origin(kind) is list:
             return pl.List(column_type(*get_args(kind)))
-        if kind in _TYPES:
-            return _TYPES[kind]
+        if kind in MADE_BY_PYTHON:
+            return MADE_BY_PYTHON[kind]
         raise SubmissionError(
             f"{combiner!r} does not say a type of its result that a column can have: {kind!r}",
             reason="columns are typed before there is a value",

@@ -28,11 +28,12 @@ from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, END, EVENT, 
 from airflow_dataflow_provider.spark.kernel.late_check import LateCheck
 from airflow_dataflow_provider.spark.par_do.par_do import apply
 from airflow_dataflow_provider.spark.sources.file_systems import away, is_there
-from airflow_dataflow_provider.spark.sources.reading import Schema, read
+from airflow_dataflow_provider.spark.sources.reading import read
 from airflow_dataflow_provider.spark.stages.partitioner import Partitioner
 from airflow_dataflow_provider.spark.tasks.task_errors import raise_reported, to_every_partition
 from airflow_dataflow_provider.spark.tasks.worker import freeze_imports
 from airflow_dataflow_provider.spark.values.frames import to_blob, write_parquet
+from airflow_dataflow_provider.spark.values.type_table import Schema
 from airflow_dataflow_provider.spark.watermark.delays import Observation
 
 if TYPE_CHECKING:

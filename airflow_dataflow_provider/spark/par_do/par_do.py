@@ -19,10 +19,9 @@ from airflow_dataflow_provider.model.par_do import ELEMENT, AssignWindows, ParDo
 from airflow_dataflow_provider.model.par_do import EVENT_TIME as EVENT
 from airflow_dataflow_provider.model.time import ELEMENT_YEARS
 from airflow_dataflow_provider.spark.kernel.windows import assign_windows
-from airflow_dataflow_provider.spark.sources.reading import Schema
-from airflow_dataflow_provider.spark.values.kept_types import kept_as
-from airflow_dataflow_provider.spark.values.made_by_python import TYPES, blame, series
+from airflow_dataflow_provider.spark.values.made_by_python import blame, series
 from airflow_dataflow_provider.spark.values.times import in_range
+from airflow_dataflow_provider.spark.values.type_table import MADE_BY_PYTHON, Schema, kept_as
 
 _SEEN: Schema = {EVENT: pl.Int64(), ARRIVAL: pl.Int64(), ELEMENT: pl.Int64()}
 """The hidden columns that a user's function gets."""
@@ -211,7 +210,7 @@ def _made_by(step: PerElement | Vectorised, schema: tuple[tuple[str, pl.DataType
         hidden = [name for name in step.makes if name.startswith("_")]
         if hidden:
             _refuse_made(step, f"makes the column {hidden[0]!r}", "names that start with '_' are the engine's")
-        return {name: TYPES[kind] for name, kind in step.makes.items()}
+        return {name: MADE_BY_PYTHON[kind] for name, kind in step.makes.items()}
     read = dict(schema) if step.reads is None else {name: dict(schema)[name] for name in step.reads}
     try:
         made = _call(step, pl.DataFrame(schema=read | _SEEN)).schema

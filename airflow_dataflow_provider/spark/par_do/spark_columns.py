@@ -21,10 +21,10 @@ from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo, SparkColumns
 from airflow_dataflow_provider.spark.kernel.columns import END, START
 from airflow_dataflow_provider.spark.par_do.par_do import apply, schema_after
-from airflow_dataflow_provider.spark.par_do.spark_types import from_spark, spark_schema, to_arrow
-from airflow_dataflow_provider.spark.sources.reading import Schema
+from airflow_dataflow_provider.spark.par_do.spark_types import spark_schema, to_arrow
 from airflow_dataflow_provider.spark.tasks.task_errors import as_report
 from airflow_dataflow_provider.spark.tasks.worker import freeze_imports
+from airflow_dataflow_provider.spark.values.type_table import Schema, from_spark
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -79,7 +79,7 @@ def schema_made(step: SparkColumns, schema: Schema, spark: SparkSession) -> Sche
         raise _refused(step, reason, "compute it from the element's own columns")
     found: Schema = {}
     for field in fields:
-        dtype = from_spark(field.dataType)
+        dtype = from_spark(field.dataType.jsonValue())
         if dtype is None:
             reason = f"{field.name!r} would have Spark's type {field.dataType.simpleString()}, which the engine lacks"
             raise _refused(step, reason, "cast it")

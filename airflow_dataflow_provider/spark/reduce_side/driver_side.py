@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from airflow_dataflow_provider.model.file_formats import Parquet
 from airflow_dataflow_provider.model.par_do import SparkColumns
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.spark.reduce_side.reduce_task import ANSWER, Reduced, ReduceSide
@@ -63,7 +64,7 @@ def has_few_keys(pipeline: Pipeline, splits: Sequence[Split]) -> bool:
     """
     source, grouping = pipeline.source, pipeline.groupings[0]
     path = local_path(splits[0].path) if splits else None
-    if path is None or grouping.par_dos or not isinstance(source, Files) or source.format != "parquet":
+    if path is None or grouping.par_dos or not isinstance(source, Files) or not isinstance(source.format, Parquet):
         return False
     first = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(grouping.key).head(_LOOKED_AT)
     try:

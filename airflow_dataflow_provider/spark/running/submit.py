@@ -29,11 +29,13 @@ from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.upkeep.set_aside import RETENTION_CONF, Retention
 from airflow_dataflow_provider.progress.wall import wall_clock
 from airflow_dataflow_provider.spark.reduce_side.driver_side import ROWS, ROWS_CONF
+from airflow_dataflow_provider.spark.sources.first_file import check_columns
 from airflow_dataflow_provider.spark.sources.listing import SourceListing
-from airflow_dataflow_provider.spark.sources.reading import Schema, check_columns, column_types, columns_of_elements
+from airflow_dataflow_provider.spark.sources.reading import column_types, columns_of_elements
 from airflow_dataflow_provider.spark.stages.stages import Stages
 from airflow_dataflow_provider.spark.tasks.user_code import carry, check_named
 from airflow_dataflow_provider.spark.values.frames import schema_bytes, schema_from_bytes
+from airflow_dataflow_provider.spark.values.type_table import Schema
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -314,7 +316,8 @@ def _schema(pipeline: Pipeline, store: Store, *, needed: bool) -> Schema | None:
         raise SubmissionError(
             f"the source {source.path!r} has no files",
             reason="a batch over nothing would replace what stands with nothing",
-            hint="check the path, and that the files' names match it",
+            hint="check the path and the files' names; a folder means the files in it that end in "
+            f".{source.file_format.endings[0]}",
             code="SOURCE_EMPTY",
         )
     pinned = identity.pinned_schema(store)

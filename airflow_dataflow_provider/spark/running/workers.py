@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.spark.reduce_side.reduce_task import Reduced
     from airflow_dataflow_provider.spark.running.job import EpochJob, StageState
-    from airflow_dataflow_provider.spark.sources.reading import Schema
     from airflow_dataflow_provider.spark.sources.splits import Input
+    from airflow_dataflow_provider.spark.values.type_table import Schema
 
 
 class Workers(Protocol):

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from airflow_dataflow_provider.spark.values import times
-from airflow_dataflow_provider.spark.values.times import MOMENT
+from airflow_dataflow_provider.spark.values import times, written_times
+from airflow_dataflow_provider.spark.values.type_table import MOMENT
 
 
 def _nothing(value: pl.Expr) -> pl.Expr | None:  # noqa: ARG001 - whatever the value
@@ -61,6 +61,19 @@ def of_column(name: str, found: pl.DataType, kept: pl.DataType, zone: str | None
     )
 
 
+def of_times(column: pl.Expr, found: pl.DataType, form: str | None, zone: str | None) -> Conversion | None:
+    """Convert a column to instants; None where one of its type has none (:func:`~.written_times.instants`)."""
+    micros = written_times.instants(column, found, form, zone)
+    if micros is None:
+        return None
+    return Conversion(
+        micros.cast(MOMENT),
+        lambda value: (
+            column.is_not_null() & ~times.in_calendar(value.to_physical(), with_zone=False).fill_null(value=False)
+        ),
+    )
+
+
 def _of_timestamps(column: pl.Expr, found: pl.Datetime, kept: pl.Datetime, zone: str | None) -> Conversion:
     zone = zone if found.time_zone is None and kept.time_zone is not None else None
     micros = times.of_timestamps(column, found, zone)
@@ -79,13 +92,14 @@ _LEADING_ZEROS = r"^\s*[+-]?0\d"
 _WHOLE = r"^\s*[+-]?\d+\s*$"
 
 
-def of_text(name: str, kept: pl.DataType, zone: str | None, *, said: bool) -> Conversion:
+def of_text(name: str, kept: pl.DataType, zone: str | None, form: str | None = None, *, said: bool) -> Conversion:
     """Convert a column of text, as CSV has it.
 
     Args:
         name: the column.
         kept: the type that it is kept in.
         zone: the zone of times that carry none.
+        form: the time format of times and dates that are not ISO 8601.
         said: whether the user says that the column has this type. If not, numbers with leading zeros are none: they are
             codes, which begin with something else in other rows.
     """
@@ -98,16 +112,11 @@ def of_text(name: str, kept: pl.DataType, zone: str | None, *, said: bool) -> Co
         return Conversion(pl.when(text.is_in(["true", "false"])).then(text == "true"), unread)
     if kept == pl.Date:
         return Conversion(
-            column.str.to_date("%Y-%m-%d", strict=False),
+            written_times.dates(column, form),
             lambda value: column.is_not_null() & ~times.dates_in_calendar(value).fill_null(value=False),
         )
     if kept == MOMENT:
-        return Conversion(
-            times.of_text(column, zone).cast(kept),
-            lambda value: (
-                column.is_not_null() & ~times.in_calendar(value.to_physical(), with_zone=False).fill_null(value=False)
-            ),
-        )
+        return of_times(column, pl.String(), form, zone) or Conversion(pl.lit(None, dtype=kept))
     value = column.cast(kept, strict=False)
     if isinstance(kept, pl.Decimal):
         # Casting would round.

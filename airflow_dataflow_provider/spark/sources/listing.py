@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.errors import SubmissionError
+from airflow_dataflow_provider.model.file_formats import alternatives
 from airflow_dataflow_provider.progress.log.split import Split
 from airflow_dataflow_provider.spark.sources.file_systems import Entries, file_system
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.spark.sources.read_splits import ReadSplits
 
 _GLOB = re.compile(r"[*?\[{]")
-_BRACES = re.compile(r"\{([^{}]*)\}")
 _ANY_FOLDERS = "**"
 
 
@@ -36,6 +36,7 @@ class SourceListing:
 
     def __init__(self, source: Files, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.source = source
+        self._in_folder = f"*.{source.file_format.endings[0]}"
         self._files, path = file_system(source.path, monotonic)
         self._patterns = list(self._split_up(path))
         self._fixed = [folder for folder, _ in self._patterns] if _GLOB.search(path) else [path]
@@ -87,12 +88,12 @@ class SourceListing:
         """A folder without wildcards, and the patterns of the names below it, for each pattern that the path means."""
         if not _GLOB.search(path) or self._files.exists(path):
             if self._files.is_folder(path):
-                yield path, (_ANY_FOLDERS, f"*.{self.source.format}")
+                yield path, (_ANY_FOLDERS, self._in_folder)
             else:
                 folder, _, name = path.rpartition("/")
                 yield folder or "/", (_literal(name),)
             return
-        for pattern in _alternatives(path):
+        for pattern in alternatives(path):
             names = pattern.split("/")
             first = next((number for number, name in enumerate(names) if _GLOB.search(name)), len(names) - 1)
             yield "/".join(names[:first]) or "/", tuple(names[first:])
@@ -124,7 +125,7 @@ class SourceListing:
         for inner in entries.folders:
             if matches(PurePosixPath(inner).name):
                 # A pattern that ends in a folder means the files below it.
-                yield from self._below(inner, rest or (_ANY_FOLDERS, f"*.{self.source.format}"), read)
+                yield from self._below(inner, rest or (_ANY_FOLDERS, self._in_folder), read)
         if not rest:
             yield from (split for split in entries.files if matches(PurePosixPath(split.path).name))
 
@@ -135,13 +136,3 @@ def _matcher(pattern: str) -> Callable[[str], object]:
 
 def _literal(name: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", name)
-
-
-def _alternatives(pattern: str) -> Iterator[str]:
-    """The patterns without braces that one with braces means."""
-    braces = _BRACES.search(pattern)
-    if braces is None:
-        yield pattern
-        return
-    for choice in braces[1].split(","):
-        yield from _alternatives(pattern[: braces.start()] + choice + pattern[braces.end() :])

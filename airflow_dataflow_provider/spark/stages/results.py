@@ -11,19 +11,19 @@ from airflow_dataflow_provider.model.pipeline import RESERVED_COLUMNS
 from airflow_dataflow_provider.model.time import MAX_TIME
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT, TIMESTAMP
 from airflow_dataflow_provider.spark.par_do.par_do import apply, schema_after
+from airflow_dataflow_provider.spark.values.type_table import MOMENT, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from airflow_dataflow_provider.model.par_do import ParDo
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel
-    from airflow_dataflow_provider.spark.sources.reading import Schema
+
 
 _BOUNDS = ("window_start", "window_end")
 _OF_PANE = "_pane."
 """Before the name of a column that belongs to the pane: it is carried through the steps."""
 _NUMBER = "_pane.number"
-_MOMENT = pl.Datetime("us", "UTC")
 
 
 def results_schema(steps: Sequence[ParDo], kernel: Kernel) -> Schema:
@@ -35,7 +35,7 @@ def results_schema(steps: Sequence[ParDo], kernel: Kernel) -> Schema:
     given = kernel.no_panes.schema
     if not steps:
         return dict(given)
-    bounds = dict.fromkeys(_BOUNDS, _MOMENT)
+    bounds = dict.fromkeys(_BOUNDS, MOMENT)
     made = schema_after(steps, {**kernel.key_types, **kernel.aggregates.output_schema, **bounds})
     taken = sorted({*made} & {*RESERVED_COLUMNS} - {*_BOUNDS})
     if taken:

@@ -18,15 +18,13 @@ from airflow_dataflow_provider.spark.par_do.par_do import apply, check_has, sche
 from airflow_dataflow_provider.spark.sources.reading import element_types
 from airflow_dataflow_provider.spark.stages.results import results_of, results_schema
 from airflow_dataflow_provider.spark.values.hashing import key_hash
+from airflow_dataflow_provider.spark.values.type_table import MOMENT, Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from airflow_dataflow_provider.model.grouping import Grouping
     from airflow_dataflow_provider.model.pipeline import Pipeline
-    from airflow_dataflow_provider.spark.sources.reading import Schema
-
-_MOMENT = pl.Datetime("us", "UTC")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +61,8 @@ class Stages:
             schema = {
                 **kernel.key_types,
                 **kernel.aggregates.output_schema,
-                "window_start": _MOMENT,
-                "window_end": _MOMENT,
+                "window_start": MOMENT,
+                "window_end": MOMENT,
             }
         stages = cls(pipeline, source, tuple(found))
         stages.published()  # it says what does not fit

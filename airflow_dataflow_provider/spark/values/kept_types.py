@@ -1,4 +1,4 @@
-"""The types in which the engine keeps columns, and which types of a file may become them.
+"""Which types of a file may become the type that the engine keeps.
 
 The rule is in ``docs/reference/sources.md``. Types are of *kinds*. A file may have another type of the same kind, and
 another kind of number where whole values are the same in both. Then each value decides: what is equal afterwards is
@@ -11,54 +11,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from airflow_dataflow_provider.model.column_types import digits
-
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
-_NAMED: dict[str, pl.DataType] = {
-    "int64": pl.Int64(),
-    "uint64": pl.UInt64(),
-    "float64": pl.Float64(),
-    "string": pl.String(),
-    "boolean": pl.Boolean(),
-    "binary": pl.Binary(),
-    "date": pl.Date(),
-    "timestamp": pl.Datetime("us", "UTC"),
-}
 _WHOLE, _FLOAT, _DECIMAL, _TEXT, _NAIVE, _INSTANT = "integer", "float", "decimal", "text", "naive time", "instant"
 _NUMBERS = {(_WHOLE, _FLOAT), (_FLOAT, _WHOLE), (_WHOLE, _DECIMAL), (_DECIMAL, _WHOLE)}
 """Kinds of numbers that become each other where the value is the same. Decimal and binary fractions hardly ever are."""
 
 Kind = str | tuple[object, ...]
-
-
-def type_named(name: str) -> pl.DataType:
-    """The type that a column is said to have (:mod:`airflow_dataflow_provider.model.column_types`)."""
-    decimal = digits(name)
-    return _NAMED[name] if decimal is None else pl.Decimal(*decimal)
-
-
-def kept_as(dtype: PolarsDataType) -> pl.DataType:
-    """The type in which the engine keeps values of a type: one integer, one float, one text, microseconds."""
-    match dtype:
-        case pl.Datetime(time_zone=zone):
-            return pl.Datetime("us", zone)
-        case pl.Duration():
-            return pl.Duration("us")
-        case pl.List(inner=inner):
-            return pl.List(kept_as(inner))
-        case pl.Array(inner=inner, size=size):
-            return pl.Array(kept_as(inner), size)
-        case pl.Struct(fields=fields):
-            return pl.Struct({field.name: kept_as(field.dtype) for field in fields})
-    if dtype.is_integer() and dtype != pl.UInt64:
-        return pl.Int64()
-    if dtype.is_float():
-        return pl.Float64()
-    if dtype in (pl.Categorical, pl.Enum):
-        return pl.String()
-    return dtype if isinstance(dtype, pl.DataType) else dtype()
 
 
 def may_become(found: PolarsDataType, kept: PolarsDataType, *, has_zone: bool = False) -> bool:

@@ -12,22 +12,12 @@ import numpy as np
 import polars as pl
 
 from airflow_dataflow_provider.model.errors import DataError
+from airflow_dataflow_provider.spark.values.type_table import MADE_BY_PYTHON
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.par_do import ParDo, PerElement
 
 _DECIMALS = 18
-TYPES: dict[type, pl.DataType] = {
-    str: pl.String(),
-    int: pl.Int64(),
-    float: pl.Float64(),
-    bool: pl.Boolean(),
-    bytes: pl.Binary(),
-    dt.datetime: pl.Datetime("us", "UTC"),
-    dt.date: pl.Date(),
-    Decimal: pl.Decimal(38, _DECIMALS),
-}
-"""The column type of each Python type that a step can say it makes."""
 _ALSO: dict[type, tuple[type, ...]] = {
     float: (float, int, np.floating, np.integer),
     int: (int, np.integer),
@@ -53,7 +43,7 @@ def series(step: PerElement, name: str, values: list[Any]) -> pl.Series:
     if wrong is not None:
         raise blame(step, type(wrong)(f"it made {name}={wrong}"))
     try:
-        return pl.Series(name, values, dtype=TYPES[kind], strict=True)
+        return pl.Series(name, values, dtype=MADE_BY_PYTHON[kind], strict=True)
     except NOT_TAKEN as error:
         raise blame(step, error, f"in {name}") from error
 

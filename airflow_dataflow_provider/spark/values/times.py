@@ -11,7 +11,6 @@ from airflow_dataflow_provider.model.time import CALENDAR, ELEMENT_TIMES, Micros
 if TYPE_CHECKING:
     from polars._typing import TimeUnit
 
-MOMENT = pl.Datetime("us", "UTC")
 _DAY: Final = 86_400_000_000
 _FIRST, _LAST = CALENDAR
 

@@ -33,8 +33,8 @@ from airflow_dataflow_provider.model.time import to_micros
 from airflow_dataflow_provider.reference import par_do as reference
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT
 from airflow_dataflow_provider.spark.par_do.par_do import apply, schema_after
-from airflow_dataflow_provider.spark.sources.reading import Schema
 from airflow_dataflow_provider.spark.stages.stages import Stages
+from airflow_dataflow_provider.spark.values.type_table import Schema
 
 SCHEMA: Schema = {"text": pl.String(), "number": pl.Int64(), "share": pl.Float64()}
 Row = Mapping[str, Any]

@@ -14,10 +14,10 @@ from airflow_dataflow_provider import DataError, FixedWindows, PerElement, Spark
 from airflow_dataflow_provider.model.par_do import AssignWindows
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT
 from airflow_dataflow_provider.spark.par_do.spark_columns import Passed, schema_through, through_spark
-from airflow_dataflow_provider.spark.sources.reading import Schema
 from airflow_dataflow_provider.spark.tasks.shuffled import Shuffled
 from airflow_dataflow_provider.spark.tasks.spark_errors import with_codes
 from airflow_dataflow_provider.spark.values.frames import from_blob, to_blob
+from airflow_dataflow_provider.spark.values.type_table import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

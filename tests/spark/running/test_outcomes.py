@@ -20,6 +20,7 @@ from airflow_dataflow_provider import (
     Pipeline,
     Repeat,
     RuntimeMode,
+    SubmissionError,
     Vectorised,
 )
 from airflow_dataflow_provider.model.interval import Interval
@@ -114,12 +115,20 @@ def test_rejected_rows_are_told_with_their_reasons_over_all_runs(source: Path) -
 
 
 def test_a_run_fails_where_all_rows_are_rejected_and_so_does_the_next_one(source: Path) -> None:
-    add(source, "2013-01-01T12:00:00")
+    add(source, "soon")
     for _ in range(2):
         with pytest.raises(DataError, match="all 1 rows were rejected: at is not a time") as refusal:
             go(counting(source), source)
         assert refusal.value.code == "DATA_REJECTED"
     assert kinds(go(counting(source, max_rejected_share=1), source)) == ["rejected"]
+
+
+def test_a_run_does_not_begin_where_times_are_written_in_another_way_than_said(source: Path) -> None:
+    add(source, "2013-01-01T12:00:00")
+    with pytest.raises(SubmissionError) as refusal:
+        go(counting(source), source)
+    assert refusal.value.code == "SOURCE_NAIVE_TIME"
+    assert go(counting(source, max_rejected_share=1), source).rows.rejected == 1
 
 
 def test_a_bad_file_fails_no_run_that_reads_a_good_one(source: Path) -> None:

@@ -34,7 +34,8 @@ from airflow_dataflow_provider.reference.par_do import apply as apply_in_referen
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT
 from airflow_dataflow_provider.spark.kernel.windows import assign_windows
 from airflow_dataflow_provider.spark.par_do.par_do import apply
-from airflow_dataflow_provider.spark.sources.reading import check_columns, column_types, read
+from airflow_dataflow_provider.spark.sources.first_file import check_columns
+from airflow_dataflow_provider.spark.sources.reading import column_types, read
 from airflow_dataflow_provider.testing.stream import TestStream
 
 NOW = to_micros("2026-01-01T00:00:00Z")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from airflow_dataflow_provider import DataError, Files, FixedWindows, Pipeline, RuntimeMode, Sum
+from airflow_dataflow_provider import Csv, DataError, Files, FixedWindows, Pipeline, RuntimeMode, Sum
 from airflow_dataflow_provider.progress.status.status import Status, read_status
 from airflow_dataflow_provider.spark.running.submit import Submission, run
 from airflow_dataflow_provider.spark.running.workers import ThisProcess
@@ -126,6 +128,40 @@ def test_ragged_rows_of_csv_are_set_aside_and_the_others_counted(tmp_path: Path)
     assert (status.rows.read, status.rows.rejected) == (3, 2)
     assert totals(state) == {"a": 1}
     assert SideOutputs(str(state)).rejected()["_text"].to_list() == ["2013-01-01T12:00:00Z,a", "x,y,z,4"]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_compressed_text_is_read_and_what_is_set_aside_is_named_by_file_and_line(tmp_path: Path, form: str) -> None:
+    source, state = tmp_path / "source", tmp_path / "state"
+    source.mkdir()
+    rows = [
+        ("1357041600000", "a", "1"),
+        ("1357041600000", "a", "many"),
+        ("soon", "a", "4"),
+        ("1357041601500", "b", "8"),
+    ]
+    if form == "csv":
+        text = "at;key;value\n" + "".join(";".join(row) + "\n" for row in rows) + "1357041600000;a\n"
+    else:
+        lines = [json.dumps({"at": at, "key": key, "value": int(v) if v.isdigit() else v}) for at, key, v in rows]
+        text = "\n".join(["", *lines, "{"])
+    for name in ("x", "y"):
+        (source / f"{name}.{form}.gz").write_bytes(gzip.compress(text.encode()))
+    files = Files(
+        str(source / f"*.{form}.gz"), event_time="at", format=Csv(separator=";") if form == "csv" else "",
+        time_format="epoch_milliseconds", schema={"value": "int64"},
+    )  # fmt: skip
+    grouped = Pipeline("odd", files).group_by_key_and_window(key="key", window=FixedWindows("1h"))
+    what = grouped.combine(total=Sum("value"))
+    status = go(what, state, RuntimeMode.BATCH)
+    assert (status.rows.read, status.rows.rejected) == (10, 6)
+    assert totals(state) == {"a": 2, "b": 16}
+    rejected = SideOutputs(str(state)).rejected().sort("_file", "_line")
+    assert [(Path(file).name, line) for file, line in rejected.select("_file", "_line").rows()] == [
+        (f"{name}.{form}.gz", line) for name in ("x", "y") for line in (3, 4, 6)
+    ]
+    assert rejected["_reason"].to_list()[:2] == ["value does not read as Int64", "at is not a time"]
+    audited(what, state)
 
 
 def test_codes_in_csv_stay_text_where_they_are_said_to_be(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -10,10 +11,10 @@ import pytest
 
 from airflow_dataflow_provider import INGRESS_TIME, DataError, Files, SubmissionError
 from airflow_dataflow_provider.model.time import to_micros
+from airflow_dataflow_provider.spark.sources.first_file import check_columns
 from airflow_dataflow_provider.spark.sources.reading import (
     ARRIVAL,
     EVENT,
-    check_columns,
     column_types,
     columns_of_elements,
     element_types,
@@ -94,6 +95,58 @@ def test_a_file_without_usable_event_times_is_refused_before_anything_runs(
     with pytest.raises(SubmissionError) as refusal:
         check_columns(source, ("at",), column_types(source, file), file)
     assert refusal.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("column", "form"),
+    [
+        (pl.Series("at", [1357041600]), "epoch_seconds"),
+        (pl.Series("at", [1357041600], dtype=pl.Int32), "epoch_seconds"),
+        (pl.Series("at", [1357041600.0]), "epoch_seconds"),
+        (pl.Series("at", [1357041600000]), "epoch_milliseconds"),
+        (pl.Series("at", ["1357041600000000"]), "epoch_microseconds"),
+        (pl.Series("at", [1357041600 * 10**9], dtype=pl.UInt64), "epoch_nanoseconds"),
+        (pl.Series("at", ["01.01.2013 13:00"]), "%d.%m.%Y %H:%M"),
+    ],
+)
+def test_times_of_parquet_are_what_their_format_says(tmp_path: Path, column: pl.Series, form: str) -> None:
+    file = str(tmp_path / "rows.parquet")
+    rows = pl.DataFrame([column, column.alias("due")])
+    rows.write_parquet(file)
+    source = Files(
+        file, event_time="at", arrival_time="due", time_zone="Europe/Vienna", time_format=form
+    )  # fmt: skip
+    schema = check_columns(source, ("at", "due"), column_types(source, file), file)
+    found = read(source, schema, file, NOW)
+    assert found.rows[EVENT].to_list() == found.rows[ARRIVAL].to_list() == [NOON]
+    said = replace(
+        source, event_time=INGRESS_TIME, arrival_time=None, schema={"due": "timestamp"}, time_format={"due": form}
+    )
+    schema = check_columns(said, ("due",), column_types(said, file), file)
+    assert read(said, schema, file, NOW).rows["due"].to_list() == [dt.datetime(2013, 1, 1, 12, tzinfo=dt.UTC)]
+
+
+@pytest.mark.parametrize(
+    ("column", "form"),
+    [
+        (pl.Series("at", [dt.datetime(2013, 1, 1, tzinfo=dt.UTC)]), "epoch_seconds"),
+        (pl.Series("at", [dt.datetime(2013, 1, 1, tzinfo=dt.UTC)]), "%d.%m.%Y"),
+        (pl.Series("at", [20130101]), "%Y%m%d"),
+        (pl.Series("at", [dt.date(2013, 1, 1)]), "epoch_seconds"),
+        (pl.Series("at", ["2013-01-01"]), "%d.%m.%Y"),
+        (pl.Series("at", ["01.01.2013", "soon", None]), None),
+    ],
+)
+def test_times_that_are_not_what_their_format_says_are_refused_before_anything_runs(
+    tmp_path: Path, column: pl.Series, form: str | None
+) -> None:
+    file = str(tmp_path / "rows.parquet")
+    pl.DataFrame([column]).write_parquet(file)
+    source = Files(file, event_time="at", time_zone="UTC", time_format=form or ())
+    with pytest.raises(SubmissionError) as refusal:
+        check_columns(source, ("at",), column_types(source, file), file)
+    assert refusal.value.code == "SOURCE_EVENT_TIME_TYPE"
+    assert "time_format" in refusal.value.hint
 
 
 def test_integers_of_every_width_are_one_type_and_what_does_not_fit_is_rejected(tmp_path: Path) -> None:

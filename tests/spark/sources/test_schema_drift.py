@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from airflow_dataflow_provider import DataError, Files, SubmissionError
 from airflow_dataflow_provider.model.time import to_micros
-from airflow_dataflow_provider.spark.sources.reading import Read, check_columns, column_types, read
+from airflow_dataflow_provider.spark.sources.first_file import check_columns
+from airflow_dataflow_provider.spark.sources.reading import Read, column_types, read
 
 NOW = to_micros("2026-01-01T00:00:00Z")
 AT = dt.datetime(2013, 1, 1, 12, tzinfo=dt.UTC)
