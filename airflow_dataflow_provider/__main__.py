@@ -1,4 +1,4 @@
-"""The command line: ``python -m airflow_dataflow_provider COMMAND``; ``--help`` lists the commands.
+"""The command line: ``dataflow COMMAND``, or ``python -m airflow_dataflow_provider COMMAND``; ``--help`` lists them.
 
 The same file is what the Airflow operators hand to ``spark-submit``, so it also copes with being run as a script.
 """
@@ -23,11 +23,11 @@ def main(arguments: list[str] | None = None) -> int:
         The exit status: 0, or the :attr:`~airflow_dataflow_provider.model.errors.DataflowError.exit_code` of what went
         wrong. No exception leaves it but argparse's own exit.
     """
-    from airflow_dataflow_provider.cli import explain, forget, plot, run, signal, status, stop, verify
+    from airflow_dataflow_provider.cli import explain, forget, plot, run, show, signal, status, stop, verify
 
-    parser = argparse.ArgumentParser(prog="airflow_dataflow_provider", description="The Dataflow Model on Spark.")
+    parser = argparse.ArgumentParser(prog="dataflow", description="The Dataflow Model on Spark.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in (run, status, explain, plot, signal, forget, stop, verify):
+    for command in (run, status, show, explain, plot, signal, forget, stop, verify):
         command.add_to(commands)
     options = parser.parse_args(arguments)
     try:

@@ -51,7 +51,7 @@ def _as(column: pl.Series, dtype: pl.DataType) -> pl.Series:
 
     if column.dtype == dtype:
         return column
-    return _text(column) if dtype == pl.String else column.cast(dtype)
+    return as_text(column) if dtype == pl.String else column.cast(dtype)
 
 
 def _showable(column: pl.Series) -> pl.Series:
@@ -61,11 +61,11 @@ def _showable(column: pl.Series) -> pl.Series:
     if not (column.dtype.is_temporal() or column.dtype.is_nested()):
         return column
     if isinstance(column.dtype, pl.Datetime | pl.Date):
-        return column if _in_calendar(column).all() else _text(column)
+        return column if _in_calendar(column).all() else as_text(column)
     try:
         column.to_list()
     except (OverflowError, ValueError, pl.exceptions.PanicException):
-        return _text(column)
+        return as_text(column)
     return column
 
 
@@ -84,7 +84,8 @@ def _unit(dtype: pl.DataType) -> str:
     return dtype.time_unit if isinstance(dtype, pl.Datetime) else "days"
 
 
-def _text(column: pl.Series) -> pl.Series:
+def as_text(column: pl.Series) -> pl.Series:
+    """A column as text: JSON for lists and structs, hexadecimal for bytes."""
     import polars as pl
 
     dtype = column.dtype

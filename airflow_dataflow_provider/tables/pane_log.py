@@ -12,7 +12,7 @@ A pane's row has the key columns, the aggregates, and: ``window_start``, ``windo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.progress.log.log import EpochLog
@@ -20,6 +20,7 @@ from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain, Publi
 from airflow_dataflow_provider.progress.panes.pane_commits import HEADER, pane_log_of, read_header
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.store.written_file import DAMAGED, damaged
+from airflow_dataflow_provider.tables.as_library import as_library
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,13 +77,20 @@ class PaneLogReader:
         snapshot = self._chain.snapshot()
         return 0 if snapshot is None else snapshot.kept_since
 
-    def panes(self, since: int | None = None) -> pl.DataFrame:
+    @overload
+    def panes(self, since: int | None = None) -> pl.DataFrame: ...
+    @overload
+    def panes(self, since: int | None = None, *, to: str) -> Any: ...  # noqa: ANN401
+
+    def panes(self, since: int | None = None, *, to: str = "polars") -> Any:
         """Every pane from an epoch on, in the order of publication: a retraction stands before its replacement.
 
         Args:
             since: the first epoch; None: from the first whose panes are kept.
+            to: ``polars``, ``arrow``, ``pandas``, ``duckdb`` or ``spark``.
 
         Raises:
+            SubmissionError: ``SUBMIT_LIBRARY``.
             StateError: ``STATE_PANES_NOT_KEPT`` where panes from there on have been removed; ``STATE_DAMAGED``.
         """
 
@@ -97,7 +105,7 @@ class PaneLogReader:
                 )
             return files.panes(published, kept if since is None else since)
 
-        return self._without_hidden(self._read(read))
+        return as_library(self._without_hidden(self._read(read)), to)
 
     def intervals(self, since: int = 0) -> list[tuple[int, Interval]]:
         """The intervals that epochs from one on have recomputed, as ``(epoch, interval)``.
@@ -106,7 +114,12 @@ class PaneLogReader:
         """
         return [each for each in self._read(lambda _, published: published.intervals) if each[0] >= since]
 
-    def current(self) -> pl.DataFrame:
+    @overload
+    def current(self) -> pl.DataFrame: ...
+    @overload
+    def current(self, *, to: str) -> Any: ...  # noqa: ANN401
+
+    def current(self, *, to: str = "polars") -> Any:
         """The table that the panes add up to: one row a key and window.
 
         Where panes accumulate the last one stands; where they are discarding they are added up. A window's first pane
@@ -115,14 +128,23 @@ class PaneLogReader:
         Where results pass steps after the last grouping, the rows that these have made of a pane stand together, and
         nothing can be added up: where panes are discarding, the rows of all of them stand.
 
+        Args:
+            to: ``polars``, ``arrow``, ``pandas``, ``duckdb`` or ``spark``.
+
         Raises:
             StateError: ``STATE_NEEDS_COMBINER`` where discarding panes are to be added up by a combiner of the user's
                 own, and it was not given; ``STATE_DAMAGED``.
+            SubmissionError: ``SUBMIT_LIBRARY``.
         """
-        table = self._read(lambda files, published: files.counting(published, files.table(self._combiners)))
-        return self._without_hidden(table).sort(
-            "window_end", "window_start", *self.key, nulls_last=True, maintain_order=True
+        return as_library(self.current_with_epoch()[0], to)
+
+    def current_with_epoch(self) -> tuple[pl.DataFrame, int | None]:
+        """:meth:`current`, and the newest epoch in it (None: none); ``panes(epoch + 1)`` goes on from there."""
+        table, newest = self._read(
+            lambda files, published: (files.counting(published, files.table(self._combiners)), published.newest)
         )
+        sort = ("window_end", "window_start", *self.key)
+        return self._without_hidden(table).sort(*sort, nulls_last=True, maintain_order=True), newest
 
     def _read(self, read: Callable[[PaneFiles, Published], T]) -> T:
         """Read what is published. Where files have been merged away meanwhile, read again."""

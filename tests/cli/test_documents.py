@@ -11,7 +11,7 @@ from typing import Any
 
 import airflow_dataflow_provider as package
 from airflow_dataflow_provider import Combiner, Trigger, WindowStrategy
-from airflow_dataflow_provider.cli import explain, forget, plot, run, signal, status, stop
+from airflow_dataflow_provider.cli import explain, forget, plot, run, show, signal, status, stop
 from airflow_dataflow_provider.cli.explanation import explain as explained
 from airflow_dataflow_provider.model import errors
 from airflow_dataflow_provider.model.errors import DataflowError
@@ -102,7 +102,7 @@ def options_of(command: Any) -> set[str]:
 def test_every_option_is_documented_and_no_other() -> None:
     text = (DOCS / "reference" / "command-line.md").read_text()
     wrong = {}
-    for command in (run, status, explain, plot, signal, forget, stop):
+    for command in (run, status, show, explain, plot, signal, forget, stop):
         name = command.__name__.rpartition(".")[2]
         section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         cells = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)

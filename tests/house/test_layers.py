@@ -68,7 +68,9 @@ LAYERS = {
     # The top: the names that users import, what Airflow reads at start, and the command line.
     "__init__": Layer(ours=names("user_modules model"), ours_inside=names("spark tables testing")),
     "get_provider_info": Layer(ours=names("")),
-    "cli": Layer(ours=names("user_modules model progress"), ours_inside=names("spark reference"), inside=COLUMNS),
+    "cli": Layer(
+        ours=names("user_modules model progress"), ours_inside=names("spark reference tables"), inside=COLUMNS
+    ),
     "__main__": Layer(ours=names("model progress"), ours_inside=names("cli")),
 }
 
