@@ -9,6 +9,10 @@ from types import ModuleType
 from typing import Final
 
 import airflow_dataflow_provider as package
+from airflow_dataflow_provider import Combiner, Predicate, Trigger, WindowStrategy
+from airflow_dataflow_provider.model.par_do import ParDo
+from airflow_dataflow_provider.model.sinks import Sink
+from airflow_dataflow_provider.model.sources import Source
 
 TITLES: Final = {
     "pipelines": "Pipelines",
@@ -59,16 +63,13 @@ _MORE: Final = {
         "hooks.dataflow:DataflowSettings",
     ),
     "reading": (
-        "tables.pane_log:PaneLogReader",
-        "tables.side_outputs:SideOutputs",
         "progress.status.status:read_status",
         "progress.status.status:Status",
         "progress.status.findings:Finding",
         "progress.log.row_counts:RowCounts",
     ),
-    "runs": ("spark.running.from_python:run", "spark.running.submit:Submission", "spark.running.submit:run"),
+    "runs": ("spark.running.submit:Submission",),
     "testing": (
-        "testing.stream:TestStream",
         "testing.panes:assert_panes",
         "testing.panes:pane",
         "testing.clock:HandDrivenClock",
@@ -79,13 +80,13 @@ _MORE: Final = {
 
 
 _PROTOCOLS: Final = (
-    package.Combiner,
-    package.ParDo,
-    package.Predicate,
-    package.Sink,
-    package.Source,
-    package.Trigger,
-    package.WindowStrategy,
+    Combiner,
+    ParDo,
+    Predicate,
+    Sink,
+    Source,
+    Trigger,
+    WindowStrategy,
 )
 """Whose methods are called by engines."""
 

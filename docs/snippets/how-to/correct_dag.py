@@ -7,7 +7,7 @@ from airflow_dataflow_provider.operators.batch import DataflowBatchOperator
 with DAG(
     "correct_orders",
     schedule=CronDataIntervalTimetable("@daily", "UTC"),
-    start_date=datetime(2026, 3, 1, tzinfo=UTC),
+    start_date=datetime(2025, 12, 1, tzinfo=UTC),
     catchup=False,
     max_active_runs=1,
 ):

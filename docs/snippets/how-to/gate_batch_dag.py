@@ -7,7 +7,7 @@ from airflow_dataflow_provider.sensors.watermark import WatermarkSensor
 with DAG(
     "gated_on_the_nightly_batch",
     schedule=CronDataIntervalTimetable("0 3 * * *", "Europe/Vienna"),
-    start_date=datetime(2026, 3, 1, tzinfo=UTC),
+    start_date=datetime(2025, 12, 1, tzinfo=UTC),
     catchup=False,
 ):
     WatermarkSensor(

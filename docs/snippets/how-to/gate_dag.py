@@ -13,7 +13,7 @@ def report(start: str, end: str) -> None:
 with DAG(
     "gated_orders_report",
     schedule=CronDataIntervalTimetable("@hourly", "UTC"),
-    start_date=datetime(2026, 3, 1, tzinfo=UTC),
+    start_date=datetime(2025, 12, 1, tzinfo=UTC),
     catchup=False,
 ):
     complete = WatermarkSensor(

@@ -2,8 +2,8 @@ from airflow_dataflow_provider import SideOutputs
 
 aside = SideOutputs("state")
 
-rejected = aside.rejected()  # rows that cannot be read as elements
-print(rejected.select("order", "_file", "_reason"))
+for row in aside.rejected().iter_rows(named=True):  # rows that cannot be read as elements
+    print(row["_file"], row["_reason"], row)
 
-expired = aside.expired()  # elements whose window had expired when they came
-print(expired.select("shop", "_window_start", "_delay", "_reason"))
+for row in aside.expired().iter_rows(named=True):  # elements whose window had expired when they came
+    print(row["_window_start"], row["_delay"], row["_reason"], row)

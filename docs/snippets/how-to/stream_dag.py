@@ -10,7 +10,7 @@ RETRIES = {"retries": 2, "retry_delay": timedelta(seconds=30)}
 with DAG(
     "ensure_orders_stream",
     schedule="*/10 * * * *",
-    start_date=datetime(2026, 3, 1, tzinfo=UTC),
+    start_date=datetime(2025, 12, 1, tzinfo=UTC),
     catchup=False,
     max_active_runs=1,
     default_args=RETRIES,
