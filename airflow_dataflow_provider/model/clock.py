@@ -31,3 +31,17 @@ class Clock:
     def watermark(self) -> Micros:
         """The ordinary watermark, ``W_100``."""
         return self.watermarks.at(100)
+
+
+@dataclass(frozen=True, slots=True)
+class EpochTime:
+    """The time of an epoch as one grouping sees it.
+
+    Attributes:
+        clock: fires its panes.
+        horizon: the ordinary watermark by which its elements are late or expired and its windows expire. It is the
+            clock's own, except at the end of a batch's input: every window fires, and stays open for a later run.
+    """
+
+    clock: Clock
+    horizon: Micros

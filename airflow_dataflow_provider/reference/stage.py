@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.clock import Clock, EpochTime
 from airflow_dataflow_provider.model.combiners import Accumulator
 from airflow_dataflow_provider.model.elements import Element, Key, Pane
 from airflow_dataflow_provider.model.grouping import EARLIEST, END_OF_WINDOW, Grouping, earliest_output
@@ -284,13 +284,13 @@ class Stage:
             if opened:
                 waiting[percentile] = min(map(self._output_time, opened))
         earliest = min([earliest_output(self.grouping, epoch.horizon), *map(self._earliest_output_time, states)])
-        self._hold, clock, horizon = self._hold.after(epoch.clock, epoch.horizon, waiting=waiting, earliest=earliest)
-        return Epoch(clock, [as_element(pane, self.grouping) for pane in sorted(panes, key=_order)], horizon)
+        time = EpochTime(epoch.clock, epoch.horizon)
+        self._hold, time = self._hold.after(time, waiting=waiting, earliest=earliest)
+        return Epoch(time.clock, [as_element(pane, self.grouping) for pane in sorted(panes, key=_order)], time.horizon)
 
     def still_held(self) -> Epoch:
         """The next grouping's clock until this epoch's results were in."""
-        clock, horizon = self._arriving
-        return Epoch(clock, horizon=horizon)
+        return Epoch(self._arriving.clock, horizon=self._arriving.horizon)
 
     def _earliest_output_time(self, state: OpenWindow) -> Micros:
         """The least output time that the window can come to have, by itself."""

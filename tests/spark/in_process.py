@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import polars as pl
 
-from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.clock import Clock, EpochTime
 from airflow_dataflow_provider.model.elements import Element, Pane
 from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.pipeline import Pipeline
@@ -19,8 +19,10 @@ from airflow_dataflow_provider.reference.interpreter import Epoch
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT
 from airflow_dataflow_provider.spark.map_side.map_task import Report
 from airflow_dataflow_provider.spark.reduce_side.driver_side import DriverSide
+from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState
 from airflow_dataflow_provider.spark.running.continuation import Continuation
-from airflow_dataflow_provider.spark.running.job import EpochJob, StageState
+from airflow_dataflow_provider.spark.running.job import EpochJob
+from airflow_dataflow_provider.spark.stages.epoch_context import EpochContext
 from airflow_dataflow_provider.spark.stages.stages import Stages
 from airflow_dataflow_provider.spark.values.frames import from_blob, to_blob
 from airflow_dataflow_provider.spark.values.type_table import Schema
@@ -81,10 +83,11 @@ class InProcess:
         elements: Sequence[Element],
         interval: Interval | None = None,
     ) -> list[bytes]:
-        job = EpochJob(
-            self.stages, self.partitions, self.url, f"{self.url}/panes", self.number, clock, horizon,
+        context = EpochContext(
+            self.stages, self.partitions, self.url, f"{self.url}/panes", self.number, EpochTime(clock, horizon),
             self.combining, interval,
         )  # fmt: skip
+        job = EpochJob(context)
         sent: list[tuple[int, tuple[str, bytes]]] = []
         for number, file in enumerate(self._files(elements)):
             for partition, frame in job.map_side.combine(self._frame(file), self.report):
@@ -102,7 +105,7 @@ class InProcess:
         """Whether a driver would run an epoch without elements, as far as it knows from the epoch log."""
         known = Continuation(self.pipeline, self.partitions)
         known.states = [StageState.from_json(json.loads(json.dumps(state.to_json()))) for state in self.states]
-        return known.is_due(epoch.clock, epoch.horizon)
+        return known.is_due(EpochTime(epoch.clock, epoch.horizon))
 
     def run(self, epochs: Sequence[Epoch]) -> list[list[Pane]]:
         """The panes of each epoch."""

@@ -21,8 +21,7 @@ from airflow_dataflow_provider.spark.kernel.touched import tombstones
 from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.model.clock import Clock
-    from airflow_dataflow_provider.model.time import Micros
+    from airflow_dataflow_provider.model.clock import EpochTime
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 
 
@@ -30,10 +29,9 @@ def advance(
     kernel: Kernel,
     state: pl.DataFrame,
     arrived: Arrived | None,
-    clock: Clock,
-    horizon: Micros,
+    time: EpochTime,
     *,
-    arriving: tuple[Clock, Micros] | None = None,
+    arriving: EpochTime | None = None,
 ) -> Outcome:
     """Run one epoch.
 
@@ -41,12 +39,12 @@ def advance(
         kernel: the grouping's.
         state: the open windows before, in ``kernel.state_schema``.
         arrived: the epoch's elements, or None.
-        clock: what fires panes.
-        horizon: the ordinary watermark by which windows expire (see ``reference.epoch.Epoch``).
-        arriving: clock and horizon while the elements come in, where they are those of the epoch before: the results of
-            a grouping before are taken while its watermark still waits for them.
+        time: fires panes, and expires windows.
+        arriving: the time while the elements come in, where it is another: the results of the grouping before are taken
+            while its watermark still waits for them.
     """
-    now = Progress(state, np.zeros(len(state), dtype=np.bool_), *(arriving or (clock, horizon)), [])
+    before = time if arriving is None else arriving
+    now = Progress(state, np.zeros(len(state), dtype=np.bool_), before.clock, before.horizon, [])
     if kernel.merges:
         now.new_ids(0)
     came = arrived is not None and arrived.elements is not None and len(arrived.elements) > 0
@@ -55,10 +53,10 @@ def advance(
         publishing.at_boundary(kernel, now)
     if arrived is not None:
         kernel.windower.add(now, arrived)
-    now.clock, now.horizon = clock, horizon
+    now.clock, now.horizon = time.clock, time.horizon
     publishing.at_boundary(kernel, now)
     changed = now.state.filter(now.changed)
-    removed = tombstones(now, expired_until(horizon, kernel.grouping.allowed_lateness))
+    removed = tombstones(now, expired_until(time.horizon, kernel.grouping.allowed_lateness))
     if removed is not None:
         changed = pl.concat([changed, removed])
     panes = pl.concat(now.panes) if now.panes else kernel.no_panes

@@ -37,10 +37,9 @@ from airflow_dataflow_provider.spark.values.type_table import Schema
 from airflow_dataflow_provider.spark.watermark.delays import Observation
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.model.interval import Interval
     from airflow_dataflow_provider.model.time import Micros
     from airflow_dataflow_provider.model.watermark_policies import WatermarkPolicy
-    from airflow_dataflow_provider.spark.stages.stages import Stages
+    from airflow_dataflow_provider.spark.stages.epoch_context import EpochContext
     from airflow_dataflow_provider.spark.tasks.shuffled import Shuffled
 
 REPORT = ""
@@ -51,32 +50,14 @@ _CHUNK_BYTES = 16 * 2**20
 
 @dataclass(frozen=True)
 class MapSide:
-    """What every map task of an epoch needs; Spark sends it to the workers.
+    """Every map task of an epoch."""
 
-    Args:
-        stages: what to read and how to group.
-        partitions: the number of state partitions.
-        state_url: where expired and rejected rows are written.
-        epoch: whose they are.
-        now: processing time of the epoch.
-        horizon: the ordinary watermark by which elements are late or expired.
-        combining: combine before the shuffle. Where nearly every row has a key and window of its own it does not pay.
-        interval: what an interval epoch computes; None: every window.
-    """
-
-    stages: Stages
-    partitions: int
-    state_url: str
-    epoch: int
-    now: Micros
-    horizon: Micros
-    combining: bool = True
-    interval: Interval | None = None
+    context: EpochContext
 
     def run_task(self, tasks: Iterable[tuple[Split, ...]]) -> Iterator[Shuffled]:
         """The splits of one task in; what goes to each partition, and the task's report, out."""
         freeze_imports()
-        yield from to_every_partition(self._run(tasks), self.partitions)
+        yield from to_every_partition(self._run(tasks), self.context.partitions)
 
     def _run(self, tasks: Iterable[tuple[Split, ...]]) -> Iterator[Shuffled]:
         report = Report()
@@ -116,7 +97,7 @@ class MapSide:
 
     def send_task(self, passed: Iterable[pl.DataFrame | bytes]) -> Iterator[Shuffled]:
         """What comes back from there; what goes to each partition, and the reports, out."""
-        yield from to_every_partition(self._send_passed(passed), self.partitions)
+        yield from to_every_partition(self._send_passed(passed), self.context.partitions)
 
     def _send_passed(self, passed: Iterable[pl.DataFrame | bytes]) -> Iterator[Shuffled]:
         from pyspark import TaskContext  # noqa: PLC0415 - only within a task
@@ -135,18 +116,19 @@ class MapSide:
 
     def read(self, splits: list[Split], report: Report) -> pl.DataFrame | None:
         """The good rows of some splits; the others are set aside. None where none of the splits is there."""
-        source = self.stages.pipeline.source
+        context, source = self.context, self.context.stages.pipeline.source
         if not isinstance(source, Files):  # the plan was checked before it was sent here
             raise TypeError(source)
-        frames, between = [], self._between()
+        now, between = context.time.clock.processing_time, self._between()
+        frames = []
         # Rows that Parquet's statistics rule out are neither counted nor known to be good.
         is_partly_read = between is not None and source.format == "parquet"
         for split in splits:
             if not is_there(split):
-                if self.interval is not None:
+                if context.interval is not None:
                     raise away(split)
                 continue  # the commit leaves it out by name
-            found = read(source, self.stages.source, split.path, self.now, between)
+            found = read(source, context.stages.source, split.path, now, between)
             is_there(split)  # it may have been replaced meanwhile; if it is away now, all of it was read before
             frames.append(found.rows)
             report.files.append(split.path)
@@ -155,50 +137,54 @@ class MapSide:
             if len(found.rejected):
                 report.rejected += len(found.rejected)
                 report.reasons.update(found.rejected["_reason"])
-                report.rejected_files.append(set_aside(self.state_url, REJECTED_FOLDER, self.epoch, found.rejected))
+                file = set_aside(context.state_url, REJECTED_FOLDER, context.epoch, found.rejected)
+                report.rejected_files.append(file)
         return pl.concat(frames) if frames else None
 
     def _between(self) -> tuple[Micros, Micros] | None:
         """The event times that windows of the interval can have."""
-        grouping = self.stages.pipeline.groupings[0]
-        if self.interval is None or grouping.window.merges or grouping.window.longest is None:
+        stages, interval = self.context.stages, self.context.interval
+        grouping = stages.pipeline.groupings[0]
+        if interval is None or grouping.window.merges or grouping.window.longest is None:
             return None
-        if grouping.par_dos or len(self.stages) > 1:
+        if grouping.par_dos or len(stages) > 1:
             return None
-        return self.interval.start - grouping.window.longest, self.interval.end
+        return interval.start - grouping.window.longest, interval.end
 
     def combine(self, rows: pl.DataFrame, report: Report) -> Iterator[tuple[int, pl.DataFrame]]:
         """What goes to each state partition of some rows of the source."""
         if not len(rows):
             return
         self._observe(rows, report)
-        yield from self.place(apply(self.stages.pipeline.groupings[0].par_dos, rows), report)
+        yield from self.place(apply(self.context.stages.pipeline.groupings[0].par_dos, rows), report)
 
     def _observe(self, rows: pl.DataFrame, report: Report) -> None:
         """Count what was read, and learn how late it is; an interval knows its own, and teaches nothing."""
-        if self.interval is None and len(rows):
-            policy = self.stages.pipeline.source.watermark
-            seen = Observation.of(policy, rows[EVENT].to_numpy(), rows[ARRIVAL].to_numpy(), self.now)
+        if self.context.interval is None and len(rows):
+            policy = self.context.stages.pipeline.source.watermark
+            now = self.context.time.clock.processing_time
+            seen = Observation.of(policy, rows[EVENT].to_numpy(), rows[ARRIVAL].to_numpy(), now)
             report.observation = report.observation.merged(seen, policy)
             report.implausible += len(rows) - seen.count
             report.read += len(rows)
 
     def place(self, rows: pl.DataFrame, report: Report) -> Iterator[tuple[int, pl.DataFrame]]:
         """What goes to each state partition of some elements as they come to the first grouping."""
-        kernel, only_stage = self.stages.kernel(0), len(self.stages) == 1
-        interval = self.interval if only_stage else None
-        check = LateCheck(self.horizon, kernel.grouping.allowed_lateness, interval)
+        context = self.context
+        kernel, only_stage = context.stages.kernel(0), len(context.stages) == 1
+        interval = context.interval if only_stage else None
+        check = LateCheck(context.time.horizon, kernel.grouping.allowed_lateness, interval)
         with sums_that_fit():
-            yield from Partitioner(kernel, self.partitions, check, self.combining).split(rows)
-        if self.interval is not None:
+            yield from Partitioner(kernel, context.partitions, check, context.combining).split(rows)
+        if context.interval is not None:
             report.read += check.windowed
         report.late += check.late
         if check.expired is not None:
             report.expired += len(check.expired)
-            report.expired_files.append(set_expired_aside(self.state_url, self.epoch, check.expired, self.horizon))
+            report.expired_files.append(set_expired_aside(context, check.expired, context.time.horizon))
 
 
-def set_expired_aside(state_url: str, epoch: int, rows: pl.DataFrame, horizon: Micros) -> Json:
+def set_expired_aside(context: EpochContext, rows: pl.DataFrame, horizon: Micros) -> Json:
     """Write elements that no window took to the late output, with their windows, delays and the reason."""
     moment = pl.Datetime("us", "UTC")
     finite = pl.col(END) < MAX_TIME
@@ -213,7 +199,7 @@ def set_expired_aside(state_url: str, epoch: int, rows: pl.DataFrame, horizon: M
         (pl.col(SIGN) < 0 if SIGN in rows.columns else pl.lit(value=False)).alias("_is_retraction"),
         pl.lit("the window had expired").alias("_reason"),
     )
-    return set_aside(state_url, EXPIRED_FOLDER, epoch, lost)
+    return set_aside(context.state_url, EXPIRED_FOLDER, context.epoch, lost)
 
 
 def set_aside(state_url: str, folder: str, epoch: int, rows: pl.DataFrame) -> Json:

@@ -9,7 +9,7 @@ import json
 import os
 import socket
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -27,8 +27,8 @@ from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Outcome
 from airflow_dataflow_provider.spark.kernel.holding import earliest_output_time, waiting_for
 from airflow_dataflow_provider.spark.kernel.late_check import LateCheck
 from airflow_dataflow_provider.spark.map_side.map_task import REPORT, set_expired_aside
-from airflow_dataflow_provider.spark.reduce_side import state
-from airflow_dataflow_provider.spark.reduce_side.state import Chain
+from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState
+from airflow_dataflow_provider.spark.reduce_side.state import Chain, Partition
 from airflow_dataflow_provider.spark.stages.partitioner import Partitioner
 from airflow_dataflow_provider.spark.tasks.task_errors import as_result, raise_arrived
 from airflow_dataflow_provider.spark.tasks.worker import freeze_imports
@@ -36,10 +36,9 @@ from airflow_dataflow_provider.spark.values.frames import from_blob, to_blob, wr
 from airflow_dataflow_provider.spark.values.intervals import contains
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.model.clock import Clock
-    from airflow_dataflow_provider.model.interval import Interval
+    from airflow_dataflow_provider.model.clock import EpochTime
     from airflow_dataflow_provider.model.time import Micros
-    from airflow_dataflow_provider.spark.stages.stages import Stages
+    from airflow_dataflow_provider.spark.stages.epoch_context import EpochContext
     from airflow_dataflow_provider.spark.tasks.shuffled import Shuffled
 
 Reduced = tuple[list[dict[str, Any]], dict[str, Any], bytes | None]
@@ -52,44 +51,29 @@ _FEW = 5_000
 
 @dataclass(frozen=True)
 class ReduceSide:
-    """What every reduce task of an epoch needs; Spark sends it to the workers.
+    """Every reduce task of one grouping in an epoch.
 
     Args:
-        stages: how to group, combine and fire.
+        context: of the epoch.
         stage: which of the groupings.
-        partitions: the number of state partitions.
-        state_url: where the state is.
-        panes_url: where the pane log is.
-        epoch: the epoch's number.
-        chains: the state of each partition before the epoch; None for an epoch that neither has nor leaves state.
-        expired_until: the horizon that those chains were committed with.
-        clock: what fires panes.
-        horizon: the ordinary watermark by which windows expire.
-        combined: whether what the map side sends has at most one row a key and window in each blob.
-        interval: what an interval epoch computes; None: every window.
-        arriving: clock and horizon while the results of the grouping before come in.
-        following: the horizon by which this one's results are late or expired in the grouping after it.
+        state: the grouping's state before the epoch; None in an interval epoch.
+        time: the grouping's time.
+        arriving: its time while the results of the grouping before come in; None for the first grouping of an epoch
+            that is not an interval's.
+        next_horizon: the horizon by which its results are late or expired in the next grouping.
     """
 
-    stages: Stages
+    context: EpochContext
     stage: int
-    partitions: int
-    state_url: str
-    panes_url: str
-    epoch: int
-    chains: Mapping[int, Chain] | None
-    expired_until: Micros
-    clock: Clock
-    horizon: Micros
-    combined: bool = True
-    interval: Interval | None = None
-    arriving: tuple[Clock, Micros] | None = None
-    following: Micros = MIN_TIME
+    state: StageState | None
+    time: EpochTime
+    arriving: EpochTime | None = None
+    next_horizon: Micros = MIN_TIME
 
     @property
     def is_last(self) -> bool:
         """Whether its panes are published."""
-        return self.stage == len(self.stages) - 1
+        return self.stage == len(self.context.stages) - 1
 
     def run_task(self, partition: int, arrived: Iterable[Shuffled]) -> Iterator[Reduced | DataflowError]:
         """One task of the last grouping."""
@@ -120,12 +104,12 @@ class ReduceSide:
         """The answer of a grouping before the last, and what its results are to the next one's partitions."""
         reports, frames = _unpacked(arrived)
         answer, outcome = self.run(partition, frames)
-        kernel = self.stages.kernel(self.stage + 1)
-        check = LateCheck(self.following, kernel.grouping.allowed_lateness)
-        passed = self._passed_on(outcome, Partitioner(kernel, self.partitions, check))
+        kernel = self.context.stages.kernel(self.stage + 1)
+        check = LateCheck(self.next_horizon, kernel.grouping.allowed_lateness)
+        passed = self._passed_on(outcome, Partitioner(kernel, self.context.partitions, check))
         sent = [(to, (f"{partition:06d}", to_blob(frame))) for to, frame in passed]
         answer["late"] += check.late
-        self._set_aside(check.expired, self.following, answer)
+        self._set_aside(check.expired, self.next_horizon, answer)
         yield ANSWER, (reports, answer, None)
         yield from sent
 
@@ -133,43 +117,43 @@ class ReduceSide:
         """The panes of a grouping as elements of the next one, by its state partitions."""
         if not len(outcome.panes):
             return
-        elements = self.stages.results_as_elements(self.stage, outcome.panes)
+        elements = self.context.stages.results_as_elements(self.stage, outcome.panes)
         with sums_that_fit():
             yield from partitioner.split(elements)
 
     def run(self, partition: int, arrived: list[pl.DataFrame]) -> tuple[dict[str, Any], Outcome]:
         """Advance one partition: its answer as JSON, and what came of it."""
-        kernel = self.stages.kernel(self.stage)
-        keyed = state.Partition(Store.open(self.state_url), self.stage, partition)
-        before = Chain() if self.chains is None else self.chains[partition]
+        kernel = self.context.stages.kernel(self.stage)
+        keyed = Partition(Store.open(self.context.state_url), self.stage, partition)
+        before = Chain() if self.state is None else self.state.chains[partition]
         frame = kernel.empty_state()
-        if before.files:
-            frame = keyed.load(kernel, before, self.expired_until)
+        if self.state is not None and before.files:
+            frame = keyed.load(kernel, before, self.state.expired_until)
         with sums_that_fit():
             came = self._sorted(arrived)
-            outcome = advance(kernel, frame, came, self.clock, self.horizon, arriving=self.arriving)
+            outcome = advance(kernel, frame, came, self.time, arriving=self.arriving)
         chain, written = Chain(), 0
-        if self.chains is not None:
-            chain, written = keyed.save(self.epoch, before, outcome)
+        if self.state is not None:
+            chain, written = keyed.save(self.context.epoch, before, outcome)
         answer = {
             "partition": partition, "chain": chain.to_json(), "written": written, "pane_file": None, "panes": 0,
             "folded": sum(map(len, arrived)), "late": outcome.late, "expired": 0, "expired_files": [],
             "worker": f"{socket.gethostname()}:{os.getpid()}",
         }  # fmt: skip
-        self._set_aside(outcome.expired, self.horizon, answer)
+        self._set_aside(outcome.expired, self.time.horizon, answer)
         if not self.is_last:
             answer["waiting"] = {
                 f"{percentile!r}": iso(time)
-                for percentile, time in waiting_for(kernel, outcome.state, self.clock).items()
+                for percentile, time in waiting_for(kernel, outcome.state, self.time.clock).items()
             }
-            answer["earliest"] = iso(earliest_output_time(kernel, outcome.state, self.clock))
+            answer["earliest"] = iso(earliest_output_time(kernel, outcome.state, self.time.clock))
         return answer, outcome
 
     def _set_aside(self, expired: pl.DataFrame | None, horizon: Micros, answer: dict[str, Any]) -> None:
         """Write elements that no window took to the late output, and say so in the answer."""
         if expired is not None:
             answer["expired"] += len(expired)
-            answer["expired_files"].append(set_expired_aside(self.state_url, self.epoch, expired, horizon))
+            answer["expired_files"].append(set_expired_aside(self.context, expired, horizon))
 
     def _sorted(self, arrived: list[pl.DataFrame]) -> Arrived | None:
         """Partial accumulators on one side, elements in the order of arrival on the other."""
@@ -181,22 +165,22 @@ class ReduceSide:
         if elements:
             order = [EVENT, *ORDER] if self.stage and ORDER[0] in elements[0].columns else [ARRIVAL]
             found = pl.concat(elements).sort(order, maintain_order=True)
-        return Arrived(partials, found, self.combined)
+        return Arrived(partials, found, self.context.combining)
 
     def _published(
         self, partition: int, answer: dict[str, Any], outcome: Outcome
     ) -> tuple[dict[str, Any], bytes | None]:  # fmt: skip
         """The answer with the panes: in a file, or beside it where they are few."""
         panes = outcome.panes
-        if self.interval is not None:
-            panes = panes.filter(contains(self.interval, pl.col("window_end").dt.epoch("us")))
-        panes = self.stages.published_of(panes)
+        if self.context.interval is not None:
+            panes = panes.filter(contains(self.context.interval, pl.col("window_end").dt.epoch("us")))
+        panes = self.context.stages.published_of(panes)
         few, file = None, None
         if 0 < len(panes) <= _FEW:
             few = to_blob(panes)
         elif len(panes):
-            name = f"{self.epoch:012d}-{partition:04d}-{uuid.uuid4().hex[:8]}.parquet"
-            file = write_parquet(Store.open(self.panes_url), DATA, name, panes).to_json()
+            name = f"{self.context.epoch:012d}-{partition:04d}-{uuid.uuid4().hex[:8]}.parquet"
+            file = write_parquet(Store.open(self.context.panes_url), DATA, name, panes).to_json()
         return {**answer, "pane_file": file, "panes": len(panes)}, few
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
-from airflow_dataflow_provider.spark.running.job import StageState
+from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState
 from airflow_dataflow_provider.spark.watermark.delays import Observation
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.model.clock import Clock
+    from airflow_dataflow_provider.model.clock import EpochTime
     from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.progress.log.left_out import LeftOut
     from airflow_dataflow_provider.progress.log.log import EpochLog
@@ -150,14 +150,14 @@ class Continuation:
     @property
     def open_windows(self) -> int:
         """How many windows all groupings have open."""
-        return sum(chain.live for state in self.states for chain in state.chains.values())
+        return sum(state.open_windows for state in self.states)
 
-    def is_due(self, clock: Clock, horizon: Micros) -> bool:
+    def is_due(self, time: EpochTime) -> bool:
         """Whether an epoch without elements has anything to do."""
         for number, (grouping, state) in enumerate(zip(self._pipeline.groupings, self.states, strict=True)):
             if number:
-                clock, horizon = state.hold.arriving(clock)
+                time = state.hold.arriving(time.clock)
             lateness = grouping.allowed_lateness
-            if any(chain.next_due.is_due(clock, horizon, lateness) for chain in state.chains.values()):
+            if any(chain.next_due.is_due(time, lateness) for chain in state.chains.values()):
                 return True
         return False

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.model.batch import FAIL, FIRE
-from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.clock import Clock, EpochTime
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, from_iso, iso
@@ -29,12 +29,14 @@ from airflow_dataflow_provider.spark.map_side.rejects import refuse_too_many
 from airflow_dataflow_provider.spark.reduce_side import state
 from airflow_dataflow_provider.spark.reduce_side.driver_side import has_few_keys, is_plain
 from airflow_dataflow_provider.spark.reduce_side.reduce_task import Reduced
+from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState, waiting_windows
 from airflow_dataflow_provider.spark.running.continuation import KEPT, Continuation
-from airflow_dataflow_provider.spark.running.job import EpochJob, StageState, waiting_windows
+from airflow_dataflow_provider.spark.running.job import EpochJob
 from airflow_dataflow_provider.spark.running.run import Run
 from airflow_dataflow_provider.spark.sources.read_splits import ReadSplits
 from airflow_dataflow_provider.spark.sources.splits import Everything, Input
 from airflow_dataflow_provider.spark.sources.stragglers import Share
+from airflow_dataflow_provider.spark.stages.epoch_context import EpochContext
 from airflow_dataflow_provider.spark.values.frames import from_blob
 
 if TYPE_CHECKING:
@@ -117,10 +119,11 @@ class Epochs:
         """
         now = self._run.now()
         curve, raised = self._estimate(now, idle=idle), self._raised(now)
-        if curve == self._before.told and not raised and not self._before.is_due(Clock(now, curve), curve.at(100)):
+        clock = Clock(now, curve)
+        if curve == self._before.told and not raised and not self._before.is_due(EpochTime(clock, curve.at(100))):
             return False
         self._before.told = curve
-        self._finish(self._plan("clock", Clock(now, curve), raised), None)
+        self._finish(self._plan("clock", clock, raised), None)
         return True
 
     def end_of_input(self) -> None:
@@ -160,7 +163,7 @@ class Epochs:
             self._next, "end_of_input", self._run.ownership.token, self._run.run_id, self._run.mode, clock,
             clock.processing_time,
         )  # fmt: skip
-        answered, _ = self._job(plan, None, self._before.told.at(100))
+        answered, _ = self._job(plan, None, EpochTime(clock, self._before.told.at(100)))
         return sum(answer["panes"] for reduced in answered for _, answer, _ in reduced)
 
     def interval(self, splits: Sequence[Split], interval: Interval) -> None:
@@ -310,11 +313,11 @@ class Epochs:
     def _execute(self, plan: EpochPlan, files_in: Input | None) -> dict[str, Any]:
         """Run the epoch on Spark; the answer is all that its commit needs, as JSON."""
         run, clock = self._run, plan.clock
-        horizon = MIN_TIME if plan.kind == "interval" else self._published(plan).at(100)
+        time = EpochTime(clock, MIN_TIME if plan.kind == "interval" else self._published(plan).at(100))
         report, few, files = Report(), [], {}
         panes = written = folded = 0
         workers: dict[str, str] = {}
-        answered, states = self._job(plan, files_in, horizon)
+        answered, states = self._job(plan, files_in, time)
         for reduced in answered:
             for reports, answer, panes_here in reduced:
                 for document in reports:
@@ -360,17 +363,18 @@ class Epochs:
         }
 
     def _job(
-        self, plan: EpochPlan, files: Input | None, horizon: Micros
+        self, plan: EpochPlan, files: Input | None, time: EpochTime
     ) -> tuple[list[list[Reduced]], list[StageState]]:  # fmt: skip
         """The epoch's work on Spark; none where there is nothing to do at all."""
         run = self._run
         several = len(run.pipeline.groupings) > 1  # what the first is told moves what the next one is told
-        if files is None and not several and not self._before.is_due(plan.clock, horizon):
-            return [], [replace(self._before.states[0], expired_until=horizon), *self._before.states[1:]]
-        job = EpochJob(
-            run.stages, run.identity.partitions, run.store.url, run.panes.url, plan.epoch, plan.clock, horizon,
-            self._before.combining_pays, plan.interval, in_driver=self._fits_driver(plan, files),
+        if files is None and not several and not self._before.is_due(time):
+            return [], [replace(self._before.states[0], expired_until=time.horizon), *self._before.states[1:]]
+        context = EpochContext(
+            run.stages, run.identity.partitions, run.store.url, run.panes.url, plan.epoch, time,
+            self._before.combining_pays, plan.interval,
         )  # fmt: skip
+        job = EpochJob(context, in_driver=self._fits_driver(plan, files))
         if files is None and not self._before.open_windows:
             return job.in_process((), self._before.states)  # nothing is open: no task has anything to do
         return run.workers.run(job, files, self._before.states, f"{run.pipeline.name}: epoch {plan.epoch}, {plan.kind}")

@@ -7,24 +7,23 @@ file or a packed blob, and planning a query over so few rows took longer than ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
-from functools import reduce
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from airflow_dataflow_provider.model.clock import EpochTime
 from airflow_dataflow_provider.model.grouping import earliest_output
 from airflow_dataflow_provider.model.hold import Hold
 from airflow_dataflow_provider.model.par_do import SparkColumns
-from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
+from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
 from airflow_dataflow_provider.progress.log.left_out import counted_bytes
-from airflow_dataflow_provider.progress.log.waiting import Waiting
-from airflow_dataflow_provider.spark.kernel.triggers.next_due import NEVER, NextDue
 from airflow_dataflow_provider.spark.map_side.map_task import MapSide
 from airflow_dataflow_provider.spark.reduce_side import driver_side
 from airflow_dataflow_provider.spark.reduce_side.driver_side import DriverSide
 from airflow_dataflow_provider.spark.reduce_side.reduce_task import ANSWER, Reduced, ReduceSide
+from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState
 from airflow_dataflow_provider.spark.reduce_side.state import Chain
 from airflow_dataflow_provider.spark.sources.splits import in_tasks
 from airflow_dataflow_provider.spark.tasks.task_errors import succeeded
@@ -33,11 +32,9 @@ if TYPE_CHECKING:
     from pyspark import RDD
     from pyspark.sql import SparkSession
 
-    from airflow_dataflow_provider.model.clock import Clock
-    from airflow_dataflow_provider.model.interval import Interval
     from airflow_dataflow_provider.progress.log.split import Split
     from airflow_dataflow_provider.spark.sources.splits import Input, Reading
-    from airflow_dataflow_provider.spark.stages.stages import Stages
+    from airflow_dataflow_provider.spark.stages.epoch_context import EpochContext
     from airflow_dataflow_provider.spark.tasks.shuffled import Shuffled
 
 _CORES = 2
@@ -45,84 +42,21 @@ _CORES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class StageState:
-    """What a grouping goes on with.
-
-    Attributes:
-        chains: the state files, by partition.
-        expired_until: the horizon that they were committed with.
-        hold: what the grouping has been told of the watermark; the first one is told by the source.
-    """
-
-    chains: Mapping[int, Chain]
-    expired_until: Micros = MIN_TIME
-    hold: Hold = field(default_factory=Hold)
-
-    @classmethod
-    def empty(cls, partitions: int) -> StageState:
-        """Before the first epoch."""
-        return cls(dict.fromkeys(range(partitions), Chain()))
-
-    def to_json(self) -> dict[str, Any]:
-        """For the epoch log."""
-        chains = {str(partition): chain.to_json() for partition, chain in sorted(self.chains.items())}
-        return {"chains": chains, "horizon": iso(self.expired_until), "hold": self.hold.to_json()}
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> StageState:
-        """Read back :meth:`to_json`."""
-        chains = {int(partition): Chain.from_json(chain) for partition, chain in document["chains"].items()}
-        hold = Hold.from_json(document["hold"]) if "hold" in document else Hold()
-        return cls(chains, from_iso(document["horizon"]), hold)
-
-
-def waiting_windows(states: Sequence[StageState]) -> Waiting:
-    """The windows that groupings have open, and what the first of them to fire waits for."""
-    chains = [chain for state in states for chain in state.chains.values() if chain.live]
-    first = reduce(NextDue.or_when, (chain.next_due for chain in chains), NextDue())
-    return Waiting(
-        sum(chain.live for chain in chains),
-        tuple(sorted(first.watermarks.items())),
-        None if first.processing_time == NEVER else first.processing_time,
-        tuple(sorted(first.signals)),
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class EpochJob:
     """One epoch of a pipeline, as every engine runs it.
 
     Args:
-        stages: the groupings.
-        partitions: the number of state partitions.
-        state_url: where the state is.
-        panes_url: where the pane log is.
-        epoch: the epoch's number.
-        clock: what fires panes of the first grouping.
-        horizon: the ordinary watermark by which windows of the first grouping expire.
-        combining: combine before the shuffle.
-        interval: what an interval epoch computes, without state; None: every window.
+        context: of the epoch.
         in_driver: reduce in the driver, if the map side has little to send.
     """
 
-    stages: Stages
-    partitions: int
-    state_url: str
-    panes_url: str
-    epoch: int
-    clock: Clock
-    horizon: Micros
-    combining: bool = True
-    interval: Interval | None = None
+    context: EpochContext
     in_driver: bool = False
 
     @property
     def map_side(self) -> MapSide:
-        """What every map task needs."""
-        return MapSide(
-            self.stages, self.partitions, self.state_url, self.epoch, self.clock.processing_time, self.horizon,
-            self.combining, self.interval,
-        )  # fmt: skip
+        """The map side of the epoch."""
+        return MapSide(self.context)
 
     def advance(
         self, states: list[StageState], run_stage: Callable[[ReduceSide], list[Reduced]]
@@ -130,45 +64,44 @@ class EpochJob:
         """Take every grouping through the epoch.
 
         Args:
-            states: what each goes on with; an interval epoch leaves them alone.
+            states: of the groupings before the epoch; an interval epoch does not change them.
             run_stage: runs one grouping on what the one before it, or the map side, has sent to its partitions.
 
         Returns:
-            For each grouping, what its tasks answered, and what it goes on with.
+            For each grouping, the answers of its tasks, and its state after the epoch.
         """
-        stateless = self.interval is not None
-        clock, horizon, arriving = self.clock, self.horizon, self._before_the_end if stateless else None
+        stateless = self.context.interval is not None
+        time, arriving = self.context.time, self._nothing_known if stateless else None
         hold = states[0].hold
         answered: list[list[Reduced]] = []
         after: list[StageState] = []
         for number, state in enumerate(states):
-            told = Hold() if stateless or number + 1 == len(states) else states[number + 1].hold
-            results_arrive = self._before_the_end if stateless else told.arriving(clock)
+            next_hold = Hold() if stateless or number + 1 == len(states) else states[number + 1].hold
+            results_arrive = self._nothing_known if stateless else next_hold.arriving(time.clock)
             side = ReduceSide(
-                self.stages, number, self.partitions, self.state_url, self.panes_url, self.epoch,
-                None if stateless else state.chains, state.expired_until, clock, horizon, self.combining,
-                self.interval, arriving, results_arrive[1],
-            )  # fmt: skip
+                self.context, number, None if stateless else state, time, arriving, results_arrive.horizon
+            )
             reduced = run_stage(side)
             answers = [answer for _, answer, _ in reduced]
             chains = {answer["partition"]: Chain.from_json(answer["chain"]) for answer in answers}
             answered.append(reduced)
-            after.append(StageState({**state.chains, **chains}, horizon, hold))
+            after.append(StageState({**state.chains, **chains}, time.horizon, hold))
             if side.is_last:
                 break
-            hold, arriving = told, results_arrive
-            waiting, earliest = _told(answers)
-            border = earliest_output(self.stages.pipeline.groupings[number], horizon)
-            hold, clock, horizon = hold.after(clock, horizon, waiting=waiting, earliest=min(border, earliest))
+            waiting, earliest = _awaited(answers)
+            border = earliest_output(self.context.stages.pipeline.groupings[number], time.horizon)
+            hold, time = next_hold.after(time, waiting=waiting, earliest=min(border, earliest))
+            arriving = results_arrive
         return answered, states if stateless else after
 
     @property
-    def _before_the_end(self) -> tuple[Clock, Micros]:
-        """Clock and horizon of an interval epoch until all of its input is in, as in a batch: nothing is known yet.
+    def _nothing_known(self) -> EpochTime:
+        """The time of an interval epoch until all of its input is in: no watermark is known, as in a batch.
 
         A pane that an element fires has only a part of its window, and must not claim that it is complete.
         """
-        return replace(self.clock, watermarks=NOTHING_KNOWN, timers_until=MIN_TIME), MIN_TIME
+        clock = replace(self.context.time.clock, watermarks=NOTHING_KNOWN, timers_until=MIN_TIME)
+        return EpochTime(clock, MIN_TIME)
 
     def on_spark(
         self, spark: SparkSession, files: Input | None, states: list[StageState]
@@ -180,21 +113,21 @@ class EpochJob:
         if driver is not None:
             return self.advance(states, driver.run_stage)
         with nullcontext() if files is None else files.mapped(spark, self._mapped) as mapped:
-            arriving: RDD[Any] | None = None if mapped is None else mapped.partitionBy(self.partitions, int)
+            arriving: RDD[Any] | None = None if mapped is None else mapped.partitionBy(self.context.partitions, int)
             kept: list[RDD[Any]] = []
 
             def run_stage(side: ReduceSide) -> list[Reduced]:
                 nonlocal arriving
                 source, tick = arriving, arriving is None
                 if source is None:
-                    source = spark.sparkContext.parallelize(range(self.partitions), self.partitions)
+                    source = spark.sparkContext.parallelize(range(self.context.partitions), self.context.partitions)
                 if side.is_last:
                     return succeeded(source.mapPartitionsWithIndex(side.tick if tick else side.run_task).collect())
                 # It is read twice: its answers say under which clock the next grouping takes its results.
                 task = side.tick_and_pass_on if tick else side.run_task_and_pass_on
                 passed = source.mapPartitionsWithIndex(task).persist()
                 kept.append(passed)
-                arriving = passed.filter(_is_element).partitionBy(self.partitions, int)
+                arriving = passed.filter(_is_element).partitionBy(self.context.partitions, int)
                 return succeeded(passed.filter(_is_answer).values().collect())
 
             try:
@@ -208,38 +141,38 @@ class EpochJob:
     ) -> tuple[list[list[Reduced]], list[StageState]]:
         """Run it in this process, one task after the other, on the elements of some splits."""
         sent = [blob for task in in_tasks(splits, _CORES) for blob in self.map_side.run_task([task])]
-        return self.advance(states, DriverSide(self.partitions, sent).run_stage)
+        return self.advance(states, DriverSide(self.context.partitions, sent).run_stage)
 
     def _reads_in_driver(self, files: Input) -> bool:
         """Whether the input is so small that starting a task for it would cost more than its work."""
-        has_steps = bool(self.stages.pipeline.groupings[0].par_dos)
+        has_steps = bool(self.context.stages.pipeline.groupings[0].par_dos)
         return self.in_driver and not has_steps and counted_bytes(files.splits) <= driver_side.MOST_INPUT
 
     def _driver_side(self, spark: SparkSession, files: Input | None) -> DriverSide | None:
         """The reduce side in this process, if what the map side sends is little enough for it."""
         if files is None:
-            return DriverSide(self.partitions)
+            return DriverSide(self.context.partitions)
         run_task, most = self.map_side.run_task, driver_side.MOST_BYTES
 
         def mapped(reading: Reading) -> RDD[Shuffled]:
             return reading.rdd.mapPartitions(lambda tasks: driver_side.if_little(run_task(tasks), most))
 
         with files.mapped(spark, mapped) as found:
-            return driver_side.collected(found, self.partitions)
+            return driver_side.collected(found, self.context.partitions)
 
     def _mapped(self, reading: Reading) -> RDD[Any]:
-        map_side, steps = self.map_side, self.stages.pipeline.groupings[0].par_dos
+        map_side, steps = self.map_side, self.context.stages.pipeline.groupings[0].par_dos
         if not any(isinstance(step, SparkColumns) for step in steps):
             return reading.rdd.mapPartitions(map_side.run_task)
         from airflow_dataflow_provider.spark.par_do.spark_columns import through_spark  # noqa: PLC0415 - rarely needed
 
         return through_spark(
-            reading.frame, map_side.read_task, steps, self.stages.elements, map_side.hidden, map_side.send_task
+            reading.frame, map_side.read_task, steps, self.context.stages.elements, map_side.hidden, map_side.send_task
         )
 
 
-def _told(answers: list[dict[str, Any]]) -> tuple[dict[float, Micros], Micros]:
-    """What the partitions of one grouping keep the next one waiting for."""
+def _awaited(answers: list[dict[str, Any]]) -> tuple[dict[float, Micros], Micros]:
+    """The earliest results that the partitions of a grouping can still have: by percentile, and of all windows."""
     waiting: dict[float, Micros] = {}
     for answer in answers:
         for percentile, text in answer["waiting"].items():

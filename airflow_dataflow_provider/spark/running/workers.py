@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from airflow_dataflow_provider.model.pipeline import Pipeline
     from airflow_dataflow_provider.spark.reduce_side.reduce_task import Reduced
-    from airflow_dataflow_provider.spark.running.job import EpochJob, StageState
-    from airflow_dataflow_provider.spark.sources.splits import Input
+    from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState
+    from airflow_dataflow_provider.spark.running.job import EpochJob
+        from airflow_dataflow_provider.spark.sources.splits import Input
     from airflow_dataflow_provider.spark.values.type_table import Schema
 
 

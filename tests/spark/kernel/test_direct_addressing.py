@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from airflow_dataflow_provider import Count, Files, FixedWindows, Max, Mean, Min, Pipeline, SessionWindows, Sum
-from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.clock import Clock, EpochTime
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
 from airflow_dataflow_provider.spark.kernel import direct_addressing
@@ -70,11 +70,11 @@ def test_what_comes_is_added_to_the_open_windows(
     before: list[tuple[int, int, int]], rows: list[tuple[int, int, int]], fits: bool
 ) -> None:
     clock = Clock(0, NOTHING_KNOWN)
-    opened = advance(ADDING, ADDING.empty_state(), Arrived([partials(before)]), clock, MIN_TIME).state
+    opened = advance(ADDING, ADDING.empty_state(), Arrived([partials(before)]), EpochTime(clock, MIN_TIME)).state
     with fitting(fits):
-        found = advance(ADDING, opened, Arrived([partials(rows)]), clock, MIN_TIME)
+        found = advance(ADDING, opened, Arrived([partials(rows)]), EpochTime(clock, MIN_TIME))
     with mock.patch.object(direct_addressing, "add", return_value=False):
-        wanted = advance(ADDING, opened, Arrived([partials(rows)], combined=False), clock, MIN_TIME)
+        wanted = advance(ADDING, opened, Arrived([partials(rows)], combined=False), EpochTime(clock, MIN_TIME))
     assert_frame_equal(found.state, wanted.state, check_row_order=False)
     assert_frame_equal(found.changed, wanted.changed, check_row_order=False)
 

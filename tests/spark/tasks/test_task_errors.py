@@ -26,7 +26,7 @@ from airflow_dataflow_provider import (
     Sum,
 )
 from airflow_dataflow_provider.model import errors
-from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.clock import Clock, EpochTime
 from airflow_dataflow_provider.model.par_do import ParDo
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.progress.log.split import Split
@@ -35,10 +35,12 @@ from airflow_dataflow_provider.progress.store.written_file import WrittenFile
 from airflow_dataflow_provider.spark.map_side import map_task
 from airflow_dataflow_provider.spark.reduce_side.driver_side import ROWS_CONF, DriverSide
 from airflow_dataflow_provider.spark.reduce_side.reduce_task import ANSWER, ReduceSide
+from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState
 from airflow_dataflow_provider.spark.reduce_side.state import Chain
-from airflow_dataflow_provider.spark.running.job import EpochJob, StageState
+from airflow_dataflow_provider.spark.running.job import EpochJob
 from airflow_dataflow_provider.spark.running.submit import Submission, run
 from airflow_dataflow_provider.spark.sources.listing import SourceListing
+from airflow_dataflow_provider.spark.stages.epoch_context import EpochContext
 from airflow_dataflow_provider.spark.stages.stages import Stages
 from airflow_dataflow_provider.spark.tasks.task_errors import (
     ATTEMPTS,
@@ -123,7 +125,7 @@ def job(tmp_path: Path) -> EpochJob:
     clock = Clock(0, WatermarkCurve.flat(0, (90.0, 100.0)))
     stages = Stages.of(pipeline(tmp_path / "source"), SCHEMA)
     state = str(tmp_path / "state")
-    return EpochJob(stages, PARTITIONS, state, f"{state}/panes", 0, clock, 0)
+    return EpochJob(EpochContext(stages, PARTITIONS, state, f"{state}/panes", 0, EpochTime(clock, 0)))
 
 
 @pytest.fixture
@@ -152,10 +154,8 @@ def test_a_map_tasks_error_goes_to_every_partition_and_none_of_them_reduces(
 
 
 def reduce_side(job: EpochJob, chains: dict[int, Chain] | None = None) -> ReduceSide:
-    """What the reduce tasks of the only grouping need."""
-    return ReduceSide(
-        job.stages, 0, PARTITIONS, job.state_url, job.panes_url, 0, chains, 0, job.clock, job.horizon
-    )  # fmt: skip
+    """The reduce side of the only grouping."""
+    return ReduceSide(job.context, 0, None if chains is None else StageState(chains), job.context.time)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not Arrow"], ids=["gone", "empty", "something else"])

@@ -11,7 +11,7 @@ from airflow_dataflow_provider.model.watermarks import percentile_text
 from airflow_dataflow_provider.model.windows import expired_until
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.model.clock import Clock
+    from airflow_dataflow_provider.model.clock import EpochTime
 
 NEVER = 2**63 - 1
 """Later than any time, ``MAX_TIME`` included."""
@@ -58,15 +58,15 @@ class NextDue:
         """Due, too, when a window that ends then expires."""
         return replace(self, first_end=min(self.first_end, first_end))
 
-    def is_due(self, clock: Clock, horizon: Micros, lateness: Micros) -> bool:
+    def is_due(self, time: EpochTime, lateness: Micros) -> bool:
         """Whether an epoch without elements could fire or expire anything."""
         return (
             self.every_epoch
-            or any(clock.watermarks.at(percentile) >= time for percentile, time in self.watermarks.items())
-            or self.processing_time <= clock.timers
-            or bool(self.signals & clock.signals)
-            or (self.end_of_input and clock.watermark == MAX_TIME)
-            or self.first_end <= expired_until(horizon, lateness)
+            or any(time.clock.watermarks.at(percentile) >= mark for percentile, mark in self.watermarks.items())
+            or self.processing_time <= time.clock.timers
+            or bool(self.signals & time.clock.signals)
+            or (self.end_of_input and time.clock.watermark == MAX_TIME)
+            or self.first_end <= expired_until(time.horizon, lateness)
         )
 
     def to_json(self) -> dict[str, Any]:
