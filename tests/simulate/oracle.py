@@ -283,8 +283,8 @@ class Oracle:
             for record in self._replayed.epochs
             if record.interval is None and record.kind != "abandoned"
         ]
-        spans = [record.interval for record in self._replayed.epochs if record.interval is not None]
-        if not any(claims) and not any(after < target <= until for after, until in spans):
+        intervals = [record.interval for record in self._replayed.epochs if record.interval is not None]
+        if not any(claims) and not any(each.contains(target) for each in intervals):
             raise Wrong(f"a gate was opened at {iso(target)}, and nothing has covered that: {answer.reason}")
 
     def check_end(self, last: Driver) -> None:
