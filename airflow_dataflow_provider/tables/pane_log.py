@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.progress.log.log import EpochLog
-from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain, Published, reach
+from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain, Published
 from airflow_dataflow_provider.progress.panes.pane_commits import HEADER, pane_log_of, read_header
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.store.written_file import DAMAGED, damaged
@@ -164,7 +164,8 @@ class PaneLogReader:
 
     def _reach(self) -> int | None:
         """The newest commit that there must be, as far as the state is known."""
-        return None if self._state is None else reach(EpochLog(self._state).last_record())
+        last = None if self._state is None else EpochLog(self._state).last_record()
+        return None if last is None else last.panes_until
 
     def _without_hidden(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.select(name for name in frame.columns if not name.startswith("_"))

@@ -13,8 +13,8 @@ from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.requests.requests import require_pipeline
 from airflow_dataflow_provider.progress.store.store import Store
-from airflow_dataflow_provider.progress.store.written_file import WrittenFile, damaged
-from airflow_dataflow_provider.progress.upkeep.set_aside import EXPIRED_FOLDER, NAMED, REJECTED_FOLDER, kept_from
+from airflow_dataflow_provider.progress.store.written_file import damaged
+from airflow_dataflow_provider.progress.upkeep.set_aside import EXPIRED_FOLDER, REJECTED_FOLDER, files_of, kept_from
 from airflow_dataflow_provider.tables.one_table import one_table
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ class SideOutputs:
                 raise damaged(
                     f"the result of epoch {record.epoch}, which names files of {folder}/, is gone from {where}"
                 )
-            for document in prepared.details.get(NAMED[folder], ()):
+            for file in files_of(prepared.result, folder):
                 try:
-                    rows = read_parquet(self._store, folder, WrittenFile.from_json(document))
+                    rows = read_parquet(self._store, folder, file)
                 except StateError:
                     if record.epoch < kept_from(self._store, folder):
                         continue  # a driver has just removed it

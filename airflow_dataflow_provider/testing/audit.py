@@ -21,7 +21,7 @@ from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
 from airflow_dataflow_provider.testing.expressions import evaluator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from airflow_dataflow_provider.model.time import Micros
     from airflow_dataflow_provider.progress.log.records import EpochRecord
@@ -42,7 +42,7 @@ def epochs_of(state: str, pipeline: Pipeline) -> Iterator[tuple[EpochRecord, Epo
         if not record.takes_part:
             continue
         prepared = log.prepared(record.epoch)
-        if prepared is None:
+        if prepared is None or prepared.result is None:
             raise StateError(
                 f"the result of epoch {record.epoch} is gone from {state}",
                 reason="it names the files that the epoch read",
@@ -50,7 +50,7 @@ def epochs_of(state: str, pipeline: Pipeline) -> Iterator[tuple[EpochRecord, Epo
                 code="STATE_NO_AUDIT",
             )
         horizon = record.published.at(100) if record.kind == "end_of_input" else record.clock.watermark
-        elements = _elements(pipeline, schema, prepared.details["files"], record.clock.processing_time)
+        elements = _elements(pipeline, schema, prepared.result.files, record.clock.processing_time)
         yield record, Epoch(record.clock, elements, horizon)
 
 
@@ -68,7 +68,7 @@ def _stored_schema(store: Store) -> Schema:
     return {} if pinned is None else schema_from_bytes(pinned)
 
 
-def _elements(pipeline: Pipeline, schema: Schema, files: list[str], now: Micros) -> list[Element]:
+def _elements(pipeline: Pipeline, schema: Schema, files: Sequence[str], now: Micros) -> list[Element]:
     from airflow_dataflow_provider.spark.sources import reading
     from airflow_dataflow_provider.spark.sources.first_file import check_columns
 

@@ -57,9 +57,9 @@ def interval_equals_reference(state: str, pipeline: Pipeline, folder: Path) -> s
     log, panes = EpochLog(Store.open(state)), PaneLogReader(state).panes()
     for record in log.records():
         prepared = log.prepared(record.epoch)
-        if prepared is None or record.interval is None:
+        if prepared is None or prepared.result is None or record.interval is None:
             raise Mismatch(f"epoch {record.epoch} is no batch over an interval")
-        files = [folder / PurePosixPath(file).name for file in prepared.details["files"]]
+        files = [folder / PurePosixPath(file).name for file in prepared.result.files]
         epoch = Epoch(record.clock, _elements(pipeline, files, record.interval), MIN_TIME)
         published = panes_of(panes.filter(pl.col("epoch") == record.epoch), pipeline.grouping)
         assert_panes(published, interpret(pipeline, [epoch]).panes)

@@ -37,7 +37,9 @@ def files_read(state: str) -> dict[str, int]:
     """The names of the files that a state has read, with the epoch that read each."""
     log = EpochLog(Store.open(state))
     prepared = [log.prepared(record.epoch) for record in log.records()]
-    return {PurePosixPath(file).name: result.epoch for result in prepared if result for file in result.details["files"]}
+    return {
+        PurePosixPath(file).name: each.epoch for each in prepared if each and each.result for file in each.result.files
+    }
 
 
 def arrivals(files: dict[str, int], folder: Path) -> pl.DataFrame:

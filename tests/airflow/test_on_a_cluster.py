@@ -58,8 +58,9 @@ def homes(state: Path) -> list[set[int]]:
     for record in log.records():
         prepared = log.prepared(record.epoch)
         assert prepared is not None
-        for partition, worker in prepared.details["workers"].items():
-            found.setdefault(partition, set()).add(int(worker.rpartition(":")[2]))
+        assert prepared.result is not None
+        for partition, worker in prepared.result.workers.items():
+            found.setdefault(str(partition), set()).add(int(worker.rpartition(":")[2]))
     return [*found.values()]
 
 

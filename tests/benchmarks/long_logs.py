@@ -17,7 +17,6 @@ from airflow_dataflow_provider.progress.status.status import read_status
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.spark.running.submit import Submission, run
 from airflow_dataflow_provider.spark.running.workers import ThisProcess
-from airflow_dataflow_provider.spark.sources.read_splits import KEPT as READ_SPLITS
 from tests.progress.long_logs import make_log
 from tests.spark.events import events, pipeline, write_files
 
@@ -79,17 +78,19 @@ def make_state(folder: Path, epochs: int) -> Path:
     planned, prepared = log.planned(last.epoch), log.prepared(last.epoch)
     assert planned is not None
     assert prepared is not None
+    result = prepared.result
+    assert result is not None
 
     def make(epoch: int) -> tuple[EpochPlan, Prepared, EpochRecord]:
-        details = {
-            **last.details,
-            "delays": last.details["observed"] if epoch % _SNAPSHOT_EVERY == 0 else None,
-            READ_SPLITS: {"files": [], "rows": [], "through": epoch - _READ_SINCE},
+        checkpoint = {
+            **last.checkpoint,
+            "delays": last.checkpoint["observed"] if epoch % _SNAPSHOT_EVERY == 0 else None,
+            "read_splits": {"files": [], "rows": [], "through": epoch - _READ_SINCE},
         }
         return (
             dataclasses.replace(planned, epoch=epoch),
-            dataclasses.replace(prepared, epoch=epoch, details={**prepared.details, **details}),
-            dataclasses.replace(last, epoch=epoch, details=details),
+            dataclasses.replace(prepared, epoch=epoch, result=dataclasses.replace(result, checkpoint=checkpoint)),
+            dataclasses.replace(last, epoch=epoch, checkpoint=checkpoint),
         )
 
     shutil.rmtree(state / "epochs")

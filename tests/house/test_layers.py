@@ -197,7 +197,7 @@ def test_the_documents_list_the_rooms_from_the_top_down(layer: str) -> None:
 
 def test_an_import_upwards_is_found() -> None:
     upwards = [
-        ("sources", f"from {PACKAGE}.spark.map_side.map_task import Report"),
+        ("sources", f"from {PACKAGE}.spark.map_side.map_report import MapReport"),
         ("kernel", f"def f():\n    import {PACKAGE}.spark.running.job"),
         ("map_side", f"if TYPE_CHECKING:\n    from {PACKAGE}.spark.running import job"),
         ("running", f"from {PACKAGE}.spark import job"),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from airflow_dataflow_provider.progress.log.archive import pack
+from airflow_dataflow_provider.progress.log.epoch_result import EpochResult
 from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord, Prepared
 from airflow_dataflow_provider.progress.store.numbered import GROUP, NumberedFiles
 from airflow_dataflow_provider.progress.store.store import Json, Store
@@ -17,7 +18,7 @@ Epoch = tuple[EpochPlan, Prepared, EpochRecord]
 
 def sample_epoch(epoch: int) -> Epoch:
     """An epoch about which nothing is special."""
-    return plan(epoch), Prepared(epoch, 1, {"expired_files": [], "rejected_files": []}), record(epoch)
+    return plan(epoch), Prepared(epoch, 1, EpochResult()), record(epoch)
 
 
 def make_log(

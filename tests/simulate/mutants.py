@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -22,6 +23,7 @@ from tests.simulate.search import be_quiet
 from tests.simulate.world import play
 
 if TYPE_CHECKING:
+    from airflow_dataflow_provider.progress.log.epoch_result import EpochResult
     from airflow_dataflow_provider.progress.log.records import EpochPlan
     from airflow_dataflow_provider.progress.log.split import Split
     from airflow_dataflow_provider.spark.sources.splits import Input
@@ -52,10 +54,10 @@ def what_is_away_counts_as_read() -> Iterator[None]:
     """A file that was planned, and is away when its epoch runs, is passed over for ever."""
     real = Epochs._execute
 
-    def execute(self: Epochs, plan: EpochPlan, files: Input | None) -> dict[str, Any]:
+    def execute(self: Epochs, plan: EpochPlan, files: Input | None) -> EpochResult:
         result = real(self, plan, files)
         if plan.splits:
-            result |= {"files": sorted(split.path for split in plan.splits), "left_out": None}
+            result = replace(result, files=tuple(sorted(split.path for split in plan.splits)), left_out=None)
         return result
 
     with patch.object(Epochs, "_execute", execute):

@@ -148,10 +148,10 @@ class Oracle:
         plan, prepared = log.planned(record.epoch), log.prepared(record.epoch)
         if record.kind == "abandoned":
             panes: list[Pane] = []
-        elif plan is None or prepared is None:
+        elif plan is None or prepared is None or prepared.result is None:
             raise Wrong(f"epoch {record.epoch} is committed, and its plan or its result is not there")
         else:
-            files: list[str] = prepared.details["files"]
+            files = prepared.result.files
             if record.interval is None:
                 planned = {split.path: split for split in plan.splits or ()}
                 splits = [planned[file] for file in files]

@@ -127,6 +127,6 @@ def compare(pipeline: Pipeline, epochs: Iterable[Epoch], way: Way) -> None:
             raise AssertionError(f"the engine would leave out epoch {number}, which publishes {panes}")
         with patch.object(state, "_LIVE", mine), patch.object(direct_addressing, "_FREE_SLOTS", way.room):
             assert_panes(engine.epoch(epoch), panes)
-    came, wanted = ((counts.read, counts.late, counts.expired) for counts in (engine.report, reference.counts))
+    came, wanted = ((counts.read, counts.late, counts.expired) for counts in (engine.rows, reference.counts))
     if came != wanted:
         raise AssertionError(f"the engine counts {came} elements read, late and expired, the reference {wanted}")

@@ -15,9 +15,10 @@ from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT
+from airflow_dataflow_provider.progress.log.row_counts import NO_ROWS, RowCounts
 from airflow_dataflow_provider.reference.interpreter import Epoch
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT
-from airflow_dataflow_provider.spark.map_side.map_task import Report
+from airflow_dataflow_provider.spark.map_side.map_task import MapTask
 from airflow_dataflow_provider.spark.reduce_side.driver_side import DriverSide
 from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState
 from airflow_dataflow_provider.spark.running.continuation import Continuation
@@ -57,7 +58,7 @@ class InProcess:
         self.url = f"memory://{uuid.uuid4().hex}"
         self.partitions = partitions
         self.states = [StageState.empty(partitions) for _ in pipeline.groupings]
-        self.report = Report()
+        self.rows = NO_ROWS
         self.number = 0
 
     def epoch(self, epoch: Epoch) -> list[Pane]:
@@ -89,17 +90,17 @@ class InProcess:
         )  # fmt: skip
         job = EpochJob(context)
         sent: list[tuple[int, tuple[str, bytes]]] = []
+        task = MapTask(context)
         for number, file in enumerate(self._files(elements)):
-            for partition, frame in job.map_side.combine(self._frame(file), self.report):
+            for partition, frame in task.combine(self._frame(file)):
                 sent.append((partition, (f"{number:06d}", to_blob(frame))))
 
-        answered, self.states = job.advance(self.states, DriverSide(self.partitions, sent).run_stage)
+        of_stages, self.states = job.advance(self.states, DriverSide(self.partitions, sent).run_stage)
         self.number += 1
-        for reduced in answered:
-            for _, answer, _ in reduced:
-                self.report.late += answer["late"]
-                self.report.expired += answer["expired"]
-        return [blob for _, _, blob in answered[-1] if blob is not None]
+        results = [result for stage in of_stages for result in stage]
+        late, expired = sum(result.late for result in results), sum(result.expired for result in results)
+        self.rows += task.report.rows + RowCounts(late=late, expired=expired)
+        return [result.few_panes for result in of_stages[-1] if result.few_panes is not None]
 
     def is_due(self, epoch: Epoch) -> bool:
         """Whether a driver would run an epoch without elements, as far as it knows from the epoch log."""

@@ -15,6 +15,7 @@ from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.refinement import Refinement
 from airflow_dataflow_provider.model.time import to_datetime
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
+from airflow_dataflow_provider.progress.log.epoch_result import EpochResult
 from airflow_dataflow_provider.progress.log.records import EpochPlan, Prepared
 from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain
 from airflow_dataflow_provider.progress.panes.pane_commits import read_header
@@ -93,8 +94,8 @@ def publish_frames(writer: PaneWriter, epoch: int, few: list[pl.DataFrame], inte
     """The same, with panes as the engine has made them."""
     kind = "data" if interval is None else "interval"
     plan = EpochPlan(epoch, kind, 1, "run", "streaming", Clock(0, NOTHING_KNOWN), 0, interval)
-    details = {"pane_files": writer.stage(epoch, few, {}), "panes": sum(map(len, few))}
-    writer.commit(plan, Prepared(epoch, 1, details), epoch)
+    result = EpochResult(pane_files=writer.stage(epoch, few, {}), panes=sum(map(len, few)))
+    writer.commit(plan, Prepared(epoch, 1, result), epoch)
 
 
 class Expected:

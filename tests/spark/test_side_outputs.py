@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from airflow_dataflow_provider import StateError
+from airflow_dataflow_provider.progress.log.epoch_result import EpochResult
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.log.records import Prepared
 from airflow_dataflow_provider.progress.store.store import Store
@@ -45,9 +46,9 @@ def test_what_an_epoch_names_counts_once_it_is_committed(store: Store) -> None:
         ]
     ):
         write_parquet(store, "rejected", f"{epoch}/left behind.parquet", rows)
-        named = write_parquet(store, "rejected", f"{epoch}/named.parquet", rows).to_json()
+        named = write_parquet(store, "rejected", f"{epoch}/named.parquet", rows)
         log.plan(plan(epoch))
-        log.prepare(Prepared(epoch, 1, {"rejected_files": [named], "expired_files": []}))
+        log.prepare(Prepared(epoch, 1, EpochResult(rejected_files=(named,))))
         if epoch < 2:
             log.commit(record(epoch))
 
@@ -68,9 +69,9 @@ def test_rejected_rows_are_readable_whatever_their_files_were(store: Store) -> N
         pl.DataFrame({"delay": pl.Series([2**62]).cast(pl.Datetime("us")), "_file": "d", "_reason": "no number"}),
     ]
     for epoch, frame in enumerate(rows):
-        named = write_parquet(store, "rejected", f"{epoch}.parquet", frame).to_json()
+        named = write_parquet(store, "rejected", f"{epoch}.parquet", frame)
         log.plan(plan(epoch))
-        log.prepare(Prepared(epoch, 1, {"rejected_files": [named], "expired_files": []}))
+        log.prepare(Prepared(epoch, 1, EpochResult(rejected_files=(named,))))
         log.commit(record(epoch))
     found = SideOutputs(store.url).rejected()
     assert found["delay"].to_list() == ["7.5", "[7]", '{"minutes": 7}', "4611686018427387904 us since 1970"]

@@ -11,10 +11,10 @@ import pytest
 
 from airflow_dataflow_provider import DISCARDING, RuntimeMode
 from airflow_dataflow_provider.__main__ import main
+from airflow_dataflow_provider.progress.log.epoch_result import EpochResult
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.log.records import Prepared
 from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain
-from airflow_dataflow_provider.progress.panes.pane_commits import REACH
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.spark.running.submit import Submission, run
 from airflow_dataflow_provider.spark.running.workers import ThisProcess
@@ -39,13 +39,13 @@ def state(tmp_path: Path) -> Path:
     for epoch in range(EPOCHS):
         taken = epochs.plan(plan(epoch))
         panes = writer.stage(epoch, [frame_of([Said("a", epoch, 1)], stages.published())], {})
-        aside = write_parquet(store, "rejected", f"{epoch}/rows.parquet", rows).to_json()
-        details = {"pane_files": panes, "panes": 1, "rejected_files": [aside], "expired_files": []}
-        prepared = epochs.prepare(Prepared(epoch, 1, details))
+        aside = write_parquet(store, "rejected", f"{epoch}/rows.parquet", rows)
+        result = EpochResult(pane_files=panes, panes=1, rejected_files=(aside,))
+        prepared = epochs.prepare(Prepared(epoch, 1, result))
         reach = writer.commit(taken, prepared, 0)
         keyed = write_arrow(store, "keyed", f"{epoch}/windows.arrow", rows).to_json()
         chains = {"0": {"files": [keyed], "rows": [1], "live": 1}}
-        epochs.commit(record(epoch, details={REACH: reach, "chains": chains, "further": []}))
+        epochs.commit(record(epoch, panes_until=reach, checkpoint={"chains": chains, "further": []}))
         if epoch == 3:
             compaction(store.child("panes"), commits=1).run(epoch + 1, 0)
     return tmp_path

@@ -16,6 +16,7 @@ from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.progress.log.coverage import NOTHING_COVERED, Coverage
+from airflow_dataflow_provider.progress.log.epoch_result import EpochResult
 from airflow_dataflow_provider.progress.log.left_out import LeftOut
 from airflow_dataflow_provider.progress.log.row_counts import NO_ROWS, RowCounts
 from airflow_dataflow_provider.progress.log.split import Split
@@ -29,6 +30,10 @@ before it had a result, so that nothing came of it."""
 
 MODES: Final = ("batch", "micro-batch", "streaming")
 """The runtime modes, as the documents and the command line spell them."""
+
+
+_PANES_UNTIL: Final = "panes_until"
+"""In a commit, beside the keys of the checkpoint."""
 
 
 def check_mode(mode: str) -> None:
@@ -55,7 +60,8 @@ class EpochPlan:
         clock: what its triggers will look at.
         planned_at: processing time of the plan.
         interval: what an ``interval`` epoch computes, None for all others.
-        details: whatever else the engine must find again; JSON.
+        estimate: the curve that is published with the epoch, where it is not the clock's.
+        forgotten: the files that are left out no more, though they are not read.
         requests: the ids of the signals in its clock, which wait until it is committed.
         splits: what a ``data`` epoch is to read; None for all others.
     """
@@ -68,15 +74,24 @@ class EpochPlan:
     clock: Clock
     planned_at: Micros
     interval: Interval | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+    estimate: WatermarkCurve | None = None
+    forgotten: tuple[str, ...] = ()
     requests: tuple[str, ...] = ()
     splits: tuple[Split, ...] | None = None
 
     def __post_init__(self) -> None:
         _check(self.epoch, self.kind, self.mode, self.interval)
 
+    @property
+    def published(self) -> WatermarkCurve:
+        """The estimated curve that is published with the epoch."""
+        return self.clock.watermarks if self.estimate is None else self.estimate
+
     def to_json(self) -> Json:
         """The document of the plan."""
+        details: Json = {} if self.estimate is None else {"told": self.estimate.to_json()}
+        if self.forgotten:
+            details["forgotten"] = list(self.forgotten)
         return {
             "epoch": self.epoch,
             "kind": self.kind,
@@ -86,7 +101,7 @@ class EpochPlan:
             "clock": _clock_to_json(self.clock),
             "planned_at": iso(self.planned_at),
             "interval": _interval_to_json(self.interval),
-            "details": dict(self.details),
+            "details": details,
             **({"requests": list(self.requests)} if self.requests else {}),
             **({} if self.splits is None else {"splits": self.splits}),
         }
@@ -94,6 +109,7 @@ class EpochPlan:
     @classmethod
     def from_json(cls, document: Json) -> EpochPlan:
         """Read back :meth:`to_json`."""
+        details = document["details"]
         return cls(
             epoch=document["epoch"],
             kind=document["kind"],
@@ -103,7 +119,8 @@ class EpochPlan:
             clock=_clock_from_json(document["clock"]),
             planned_at=from_iso(document["planned_at"]),
             interval=_interval_from_json(document["interval"]),
-            details=document["details"],
+            estimate=WatermarkCurve.from_json(details["told"]) if "told" in details else None,
+            forgotten=tuple(details.get("forgotten", ())),
             requests=tuple(document.get("requests", ())),
             splits=tuple(Split(*split) for split in document["splits"]) if "splits" in document else None,
         )
@@ -111,20 +128,23 @@ class EpochPlan:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The engine's result of an epoch, fixed before any sink commits; ``details`` are the engine's own JSON."""
+    """The result of an epoch as the log keeps it; None says that the plan was given up, and nothing came of it."""
 
     epoch: int
     token: int
-    details: Mapping[str, Any] = field(default_factory=dict)
+    result: EpochResult | None
 
     def to_json(self) -> Json:
         """The document of the result."""
-        return {"epoch": self.epoch, "token": self.token, "details": dict(self.details)}
+        details = {"abandoned": True} if self.result is None else self.result.to_json()
+        return {"epoch": self.epoch, "token": self.token, "details": details}
 
     @classmethod
     def from_json(cls, document: Json) -> Prepared:
         """Read back :meth:`to_json`."""
-        return cls(document["epoch"], document["token"], document["details"])
+        details = document["details"]
+        result = None if details.get("abandoned") else EpochResult.from_json(details)
+        return cls(document["epoch"], document["token"], result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +164,8 @@ class EpochRecord:
         started_at, finished_at: processing time.
         left_out: what was planned up to this epoch and is not read yet.
         claimable: the greatest percentile that the estimator of ``published`` can claim; 0 if none.
-        details: whatever else the engine must find again; JSON.
+        checkpoint: the engine's state after the epoch, as JSON (:attr:`.EpochResult.checkpoint`).
+        panes_until: the newest commit of the pane log at that time; None where there is none.
         totals, panes_total: ``rows`` and ``panes`` summed from the first epoch to this one.
         told: ``published`` of the newest epoch up to this one that is not an interval's; None if there is none.
         covered: the event times that batches up to this epoch have computed, each over an interval or over everything.
@@ -169,7 +190,8 @@ class EpochRecord:
     interval: Interval | None
     started_at: Micros
     finished_at: Micros
-    details: Mapping[str, Any] = field(default_factory=dict)
+    checkpoint: Mapping[str, Any] = field(default_factory=dict)
+    panes_until: int | None = None
     left_out: LeftOut | None = None
     claimable: float = 100.0
     totals: RowCounts = NO_ROWS
@@ -256,7 +278,7 @@ class EpochRecord:
                 "stream_epoch": self.stream_epoch,
                 "waiting": self.waiting.to_json(),
             },
-            "details": dict(self.details),
+            "details": {**self.checkpoint, _PANES_UNTIL: self.panes_until},
         }
 
     @classmethod
@@ -280,7 +302,8 @@ class EpochRecord:
             interval=_interval_from_json(document["interval"]),
             started_at=from_iso(document["started_at"]),
             finished_at=from_iso(document["finished_at"]),
-            details=document["details"],
+            checkpoint={name: value for name, value in document["details"].items() if name != _PANES_UNTIL},
+            panes_until=document["details"].get(_PANES_UNTIL),
             left_out=None if document.get("left_out") is None else LeftOut.from_json(document["left_out"]),
             totals=RowCounts.from_json(running["rows"]),
             panes_total=running["panes"],

@@ -7,8 +7,7 @@ from typing import Final
 
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.interval import Interval
-from airflow_dataflow_provider.progress.log.records import EpochRecord
-from airflow_dataflow_provider.progress.panes.pane_commits import COMMITS, REACH, PaneCommit
+from airflow_dataflow_provider.progress.panes.pane_commits import COMMITS, PaneCommit
 from airflow_dataflow_provider.progress.panes.pane_snapshots import SNAPSHOTS, PaneSnapshot
 from airflow_dataflow_provider.progress.store.documents import load_document
 from airflow_dataflow_provider.progress.store.numbered import NumberedFiles
@@ -53,7 +52,7 @@ class PaneChain:
         """What is published.
 
         Args:
-            until: the epoch that the log must reach, as :func:`reach` has it.
+            until: the newest commit that the log must have, as the epoch log's newest record says.
 
         Raises:
             StateError: ``STATE_DAMAGED`` where a commit is missing.
@@ -138,9 +137,3 @@ class PaneChain:
     def _missing(self, epoch: int | None, reason: str) -> StateError:
         what = "a snapshot" if epoch is None else f"the commit of epoch {epoch}"
         return damaged(f"{what} is missing in the pane log {self._store.url}: {reason}")
-
-
-def reach(last: EpochRecord | None) -> int | None:
-    """The newest commit that the pane log must have after an epoch; None where it need not have one."""
-    until = None if last is None else last.details.get(REACH)
-    return until if until is None else int(until)

@@ -24,8 +24,6 @@ COMMITS: Final = "commits"
 DATA: Final = "data"
 POINTER: Final = "pane_log.json"
 """Under a state URL: where that state's pane log is."""
-REACH: Final = "panes_until"
-"""Among the details of an epoch's record: the newest commit of the pane log at that time, null where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +51,10 @@ class PaneCommit:
     @classmethod
     def of(cls, plan: EpochPlan, prepared: Prepared, previous: int | None, now: Micros) -> PaneCommit | None:
         """The commit that follows from an epoch's plan and result; None where the epoch changes nothing."""
-        if "pane_files" not in prepared.details:
-            return None  # the epoch was abandoned
-        files = tuple(map(WrittenFile.from_json, prepared.details["pane_files"]))
-        if not files and plan.interval is None:
+        result = prepared.result
+        if result is None or (not result.pane_files and plan.interval is None):
             return None
-        return cls(plan.epoch, previous, files, prepared.details["panes"], plan.interval, plan.mode, now)
+        return cls(plan.epoch, previous, result.pane_files, result.panes, plan.interval, plan.mode, now)
 
     def to_json(self) -> dict[str, Any]:
         return {

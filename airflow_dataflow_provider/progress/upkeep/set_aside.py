@@ -14,14 +14,15 @@ from typing import Final, Self
 
 from airflow_dataflow_provider.model.errors import DataflowError, SubmissionError
 from airflow_dataflow_provider.model.time import Micros, duration
+from airflow_dataflow_provider.progress.log.epoch_result import EpochResult
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.store.documents import load_document
 from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.progress.store.written_file import WrittenFile
 
 EXPIRED_FOLDER: Final = "expired"
 REJECTED_FOLDER: Final = "rejected"
-NAMED: Final = {EXPIRED_FOLDER: "expired_files", REJECTED_FOLDER: "rejected_files"}
-"""Under what name the details of a result list the files of a folder."""
+FOLDERS: Final = (EXPIRED_FOLDER, REJECTED_FOLDER)
 
 RETENTION_CONF: Final = "dataflow.retention."
 """Among ``--conf``, before the name of a folder: how long its rows are kept."""
@@ -51,13 +52,13 @@ class Retention:
                 continue
             what = name.removeprefix(RETENTION_CONF)
             try:
-                keep = duration(text) if what in NAMED else 0
+                keep = duration(text) if what in FOLDERS else 0
             except DataflowError:
                 keep = 0
             if keep <= 0:
                 raise SubmissionError(
                     f"--conf {name}={text} is no retention",
-                    hint=f"give {' or '.join(RETENTION_CONF + folder for folder in NAMED)} a duration, such as 90d",
+                    hint=f"give {' or '.join(RETENTION_CONF + folder for folder in FOLDERS)} a duration, such as 90d",
                     code="SUBMIT_CONF",
                 )
             found[what] = keep
@@ -73,17 +74,24 @@ def kept_from(store: Store, folder: str) -> int:
     return int((load_document(store, _RETENTION, dict) or {}).get(folder, 0))
 
 
+def files_of(result: EpochResult | None, folder: str) -> tuple[WrittenFile, ...]:
+    """The files of a folder that the result of an epoch names; an abandoned epoch has none."""
+    if result is None:
+        return ()
+    return result.expired_files if folder == EXPIRED_FOLDER else result.rejected_files
+
+
 def sweep_orphans(store: Store, log: EpochLog, epochs: range) -> None:
     """Remove the files of committed epochs that no result names."""
     for epoch in epochs:
-        for folder, named in NAMED.items():
+        for folder in FOLDERS:
             below = f"{folder}/{epoch:012d}"
             # S3 answers a listing of a folder that is not there with one of all its neighbours.
             names = store.list(below) if store.exists(below) else []
             prepared = log.prepared(epoch) if names else None
             if prepared is None:  # nothing is there, or nobody says what of it counts
                 continue
-            counted = {file["name"].rpartition("/")[2] for file in prepared.details.get(named, ())}
+            counted = {file.name.rpartition("/")[2] for file in files_of(prepared.result, folder)}
             gone = [name for name in names if name.endswith(".parquet") and name not in counted]
             if len(gone) == len(names):
                 store.delete(below, recursive=True)
@@ -94,7 +102,7 @@ def sweep_orphans(store: Store, log: EpochLog, epochs: range) -> None:
 
 def apply_retention(store: Store, log: EpochLog, retention: Retention, now: Micros) -> None:
     """Remove the files of epochs that were committed longer ago than rows are kept; of the oldest epochs first."""
-    for folder in NAMED:
+    for folder in FOLDERS:
         keep = retention.of(folder)
         if keep is None:
             continue

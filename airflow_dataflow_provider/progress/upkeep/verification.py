@@ -14,12 +14,12 @@ from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.log.records import EpochRecord
+from airflow_dataflow_provider.progress.log.state_files import KEYED, READ, StateFiles
 from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain
 from airflow_dataflow_provider.progress.panes.pane_commits import (
     DATA,
     HEADER,
     POINTER,
-    REACH,
     PaneCommit,
     pane_log_of,
     read_header,
@@ -28,12 +28,11 @@ from airflow_dataflow_provider.progress.panes.pane_snapshots import PaneSnapshot
 from airflow_dataflow_provider.progress.requests.requests import require_pipeline
 from airflow_dataflow_provider.progress.store.store import Json, Store
 from airflow_dataflow_provider.progress.store.written_file import WrittenFile
-from airflow_dataflow_provider.progress.upkeep.set_aside import NAMED, kept_from
+from airflow_dataflow_provider.progress.upkeep.set_aside import FOLDERS, files_of, kept_from
 
 T = TypeVar("T")
 
 RESTORE: Final = "restore it from a backup"
-_KEYED, _READ, _READ_CHAIN = "keyed", "read", "read_splits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,7 @@ class _Verifier:
     def run(self) -> Verification:
         """Look at everything."""
         self.looked_at = self.newest_epoch()
-        self._kept_from = {folder: self._read(partial(kept_from, self._state, folder)) or 0 for folder in NAMED}
+        self._kept_from = {folder: self._read(partial(kept_from, self._state, folder)) or 0 for folder in FOLDERS}
         panes = pane_log_of(self._state)
         snapshot = None if panes is None else self._read(PaneChain(panes).snapshot)
         keyed, uncompacted = self._epoch_log(-1 if snapshot is None else snapshot.through)
@@ -142,7 +141,7 @@ class _Verifier:
             self._keyed(keyed)
         if panes is not None:
             self._pane_log(panes, snapshot, uncompacted)
-        elif any(record.details.get(REACH) is not None for record in uncompacted):
+        elif any(record.panes_until is not None for record in uncompacted):
             self._add(self._state.child(POINTER), "is missing: it says where the pane log is", RESTORE)
         return Verification(self._state.url, self._epochs, self._files, self._bytes, tuple(self._findings))
 
@@ -171,21 +170,20 @@ class _Verifier:
                 remedy = f"{RESTORE}; only the side outputs and an audit of that epoch need it"
                 self._add(f"{self._state.url}, epoch {record.epoch}", "has no result in the epoch log", remedy)
             return
-        for folder, named in NAMED.items():
+        for folder in FOLDERS:
             kept = record.epoch >= self._kept_from[folder]
-            for document in prepared.details.get(named, ()) if kept else ():
+            for file in files_of(prepared.result, folder) if kept else ():
                 remedy = f"{RESTORE}; panes and open windows do not depend on it"
-                self._check(self._state, folder, WrittenFile.from_json(document), remedy)
+                self._check(self._state, folder, file, remedy)
 
     def _keyed(self, record: EpochRecord) -> None:
-        for stage in (record.details, *record.details.get("further", ())):
-            for chain in stage.get("chains", {}).values():
-                for document in chain["files"]:
-                    remedy = f"{RESTORE}; else run the pipeline at another state URL, which reads its source anew"
-                    self._check(self._state, _KEYED, WrittenFile.from_json(document), remedy)
-        for document in (record.details.get(_READ_CHAIN) or {}).get("files", ()):
+        files = StateFiles.of(record.checkpoint)
+        for file in files.keyed:
+            remedy = f"{RESTORE}; else run the pipeline at another state URL, which reads its source anew"
+            self._check(self._state, KEYED, file, remedy)
+        for file in files.read:
             remedy = "nothing: the next driver takes what was read from the epoch log"
-            self._check(self._state, _READ, WrittenFile.from_json(document), remedy)
+            self._check(self._state, READ, file, remedy)
 
     def _pane_log(self, store: Store, snapshot: PaneSnapshot | None, records: list[EpochRecord]) -> None:
         chain = PaneChain(store)
@@ -209,7 +207,7 @@ class _Verifier:
     ) -> Iterator[PaneCommit]:
         """The commits that there should be; what is missing can be made from what the epoch has left."""
         through = -1 if snapshot is None else snapshot.through
-        named = (record.details.get(REACH) for record in records)
+        named = (record.panes_until for record in records)
         wanted = {*chain.epochs(since=through + 1), *(int(epoch) for epoch in named if epoch is not None)}
         before = None if snapshot is None else snapshot.through
         finished = {record.epoch: record.finished_at for record in records}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 import polars as pl
@@ -12,7 +13,7 @@ from airflow_dataflow_provider.model.sources import Source
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.store.written_file import WrittenFile
 from airflow_dataflow_provider.progress.upkeep.set_aside import REJECTED_FOLDER
-from airflow_dataflow_provider.spark.map_side.map_task import Report
+from airflow_dataflow_provider.spark.map_side.map_report import MapReport
 from airflow_dataflow_provider.spark.values.frames import read_parquet
 
 _LOOKED_INTO: Final = 8
@@ -21,7 +22,7 @@ _TOLD: Final = 3
 """Reasons that a message names."""
 
 
-def refuse_too_many(source: Source, report: Report, store: Store, *, all_are_too_many: bool) -> None:
+def refuse_too_many(source: Source, report: MapReport, store: Store, *, all_are_too_many: bool) -> None:
     """Refuse an epoch with more malformed rows than its source allows.
 
     Such an epoch is not committed, so readers of side outputs do not see its rows: the message says what is wrong.
@@ -36,15 +37,16 @@ def refuse_too_many(source: Source, report: Report, store: Store, *, all_are_too
         DataError: ``DATA_REJECTED``.
     """
     limit: float | None = getattr(source, "max_rejected_share", None)
+    read, rejected = report.rows.read, report.rows.rejected
     if limit is None:
-        is_refused = all_are_too_many and report.rejected > 0 and not report.accepted
-        rows = f"all {report.rejected} rows were rejected"
+        is_refused = all_are_too_many and rejected > 0 and not report.accepted
+        rows = f"all {rejected} rows were rejected"
     else:
-        is_refused = report.rejected > limit * report.read
-        rows = f"{report.rejected} of {report.read} rows were rejected, more than the allowed share of {limit:g}"
+        is_refused = rejected > limit * read
+        rows = f"{rejected} of {read} rows were rejected, more than the allowed share of {limit:g}"
     if not is_refused:
         return
-    files = [WrittenFile.from_json(document) for document in report.rejected_files]
+    files = report.rejected_files
     found = _reasons(store, files[:_LOOKED_INTO])
     where = store.child(f"{REJECTED_FOLDER}/{files[0].name}") if files else "no file"
     named = "; ".join(f"{reason} ({count} in {file})" for (reason, file), count in found.most_common(_TOLD))
@@ -58,7 +60,7 @@ def refuse_too_many(source: Source, report: Report, store: Store, *, all_are_too
     )
 
 
-def _reasons(store: Store, files: list[WrittenFile]) -> Counter[tuple[str, str]]:
+def _reasons(store: Store, files: Sequence[WrittenFile]) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     for each in files:
         try:

@@ -22,7 +22,7 @@ from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo, SparkCo
 from airflow_dataflow_provider.spark.kernel.columns import END, START
 from airflow_dataflow_provider.spark.par_do.par_do import apply, schema_after
 from airflow_dataflow_provider.spark.par_do.spark_types import spark_schema, to_arrow
-from airflow_dataflow_provider.spark.tasks.task_errors import as_report
+from airflow_dataflow_provider.spark.tasks.task_errors import to_bytes, with_error
 from airflow_dataflow_provider.spark.tasks.worker import freeze_imports
 from airflow_dataflow_provider.spark.values.type_table import Schema, from_spark
 
@@ -215,9 +215,10 @@ class _Pass:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         freeze_imports()
-        for passed in as_report(_after(self.steps, self.source(batches))):
-            if isinstance(passed, bytes):
-                frame = pl.DataFrame({name: [passed if name == _REPORT else None] for name in self.types})
+        for passed in with_error(_after(self.steps, self.source(batches))):
+            if not isinstance(passed, pl.DataFrame):
+                report = passed if isinstance(passed, bytes) else to_bytes(passed)
+                frame = pl.DataFrame({name: [report if name == _REPORT else None] for name in self.types})
             else:
                 frame = passed.with_columns(pl.lit(None, pl.Binary).alias(_REPORT))
             frame = frame.select(pl.col(name).cast(of) for name, of in self.types.items())

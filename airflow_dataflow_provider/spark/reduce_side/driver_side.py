@@ -18,7 +18,8 @@ import polars as pl
 from airflow_dataflow_provider.model.file_formats import Parquet
 from airflow_dataflow_provider.model.par_do import SparkColumns
 from airflow_dataflow_provider.model.sources import Files
-from airflow_dataflow_provider.spark.reduce_side.reduce_task import ANSWER, Reduced, ReduceSide
+from airflow_dataflow_provider.spark.reduce_side.partition_result import PartitionResult
+from airflow_dataflow_provider.spark.reduce_side.reduce_task import ANSWER, ReduceSide
 from airflow_dataflow_provider.spark.sources.opening import local_path
 
 if TYPE_CHECKING:
@@ -106,10 +107,10 @@ class DriverSide:
         self._partitions = partitions
         self._sent: list[tuple[int, Any]] = list(sent)
 
-    def run_stage(self, side: ReduceSide) -> list[Reduced]:
+    def run_stage(self, side: ReduceSide) -> list[PartitionResult]:
         """Run one grouping on what was sent to its partitions; what it sends itself is for the next one."""
         sent, self._sent = self._sent, []
-        reduced: list[Reduced] = []
+        reduced: list[PartitionResult] = []
         for partition in range(self._partitions):
             mine = [blob for blob in sent if blob[0] == partition]
             if side.is_last:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from airflow_dataflow_provider.model.windows import expired_until
+from airflow_dataflow_provider.progress.log.state_files import KEYED
 from airflow_dataflow_provider.progress.store.written_file import WrittenFile, damaged
 from airflow_dataflow_provider.spark.kernel.columns import END
 from airflow_dataflow_provider.spark.kernel.epoch import Outcome
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.model.time import Micros
     from airflow_dataflow_provider.progress.store.store import Store
 
-FOLDER = "keyed"
 _EPOCH_DIGITS = 12
 _LONGEST_CHAIN = 16
 _SMALL = 1_000
@@ -112,8 +112,8 @@ class Partition:
         return frame
 
     def _read(self, file: WrittenFile, like: pl.DataFrame) -> pl.DataFrame:
-        where = self.store.child(f"{FOLDER}/{file.name}")
-        found = read_arrow(self.store, FOLDER, file)
+        where = self.store.child(f"{KEYED}/{file.name}")
+        found = read_arrow(self.store, KEYED, file)
         if {name: found.schema.get(name) for name in like.columns} != dict(like.schema):
             raise damaged(f"the columns of {where} are {dict(found.schema)}, not {dict(like.schema)}")
         return found.select(like.columns)
@@ -136,7 +136,7 @@ class Partition:
             not chain.files or len(chain.files) >= _LONGEST_CHAIN or sum(chain.rows[1:]) + changed > max(live, _SMALL)
         )
         name = f"{epoch:012d}/{self.stage}-{self.number:04d}-{uuid.uuid4().hex[:8]}.arrow"
-        file = write_arrow(self.store, FOLDER, name, outcome.state if rebase else outcome.changed)
+        file = write_arrow(self.store, KEYED, name, outcome.state if rebase else outcome.changed)
         files = (file,) if rebase else (*chain.files, file)
         rows = (live,) if rebase else (*chain.rows, changed)
         _LIVE[self.store.url, self.stage, self.number] = (files, outcome.state)
@@ -152,13 +152,13 @@ def sweep(store: Store, standing: Iterable[WrittenFile], *, before: int) -> None
         before: only files of epochs below this number; tasks of later ones may still be writing.
     """
     kept = {file.name for file in standing}
-    for folder in store.list(FOLDER):
+    for folder in store.list(KEYED):
         if len(folder) != _EPOCH_DIGITS or not folder.isdecimal() or int(folder) >= before:
             continue  # what is not named as an epoch was put there by others
-        names = store.list(f"{FOLDER}/{folder}")
+        names = store.list(f"{KEYED}/{folder}")
         gone = [name for name in names if name.endswith(".arrow") and f"{folder}/{name}" not in kept]
         if len(gone) == len(names):
-            store.delete(f"{FOLDER}/{folder}", recursive=True)
+            store.delete(f"{KEYED}/{folder}", recursive=True)
             continue
         for name in gone:
-            store.delete(f"{FOLDER}/{folder}/{name}")
+            store.delete(f"{KEYED}/{folder}/{name}")

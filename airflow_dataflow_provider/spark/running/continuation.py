@@ -6,12 +6,13 @@ the log, stand at the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso
+from airflow_dataflow_provider.model.time import MIN_TIME, Micros
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState
+from airflow_dataflow_provider.spark.running.checkpoint import Checkpoint
+from airflow_dataflow_provider.spark.sources.read_splits import ReadChain
 from airflow_dataflow_provider.spark.watermark.delays import Observation
 
 if TYPE_CHECKING:
@@ -21,19 +22,6 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.progress.log.log import EpochLog
     from airflow_dataflow_provider.progress.log.records import EpochRecord
 
-KEPT = (
-    "horizon",
-    "distinct",
-    "sent",
-    "chains",
-    "further",
-    "observed",
-    "delays",
-    "clock_processing_time",
-    "state_bytes",
-    "read_splits",
-)
-"""What of a prepared result the next epochs need, and so stands in the commit too."""
 _SNAPSHOT_EVERY = 16
 """Epochs between two whole copies of the delay sketches in the log; between them each epoch logs its own."""
 _DISTINCT = 0.4
@@ -57,6 +45,7 @@ class Continuation:
         distinct: the share of distinct keys and windows among the last epoch's rows.
         sent: how many rows the map side of the last epoch with elements has sent; None before there is one.
         left_out: the files that an earlier epoch was to read and has not read.
+        read_chain: the files that list what was read.
     """
 
     def __init__(self, pipeline: Pipeline, partitions: int) -> None:
@@ -67,6 +56,7 @@ class Continuation:
         self.distinct = 0.0
         self.sent: int | None = None
         self.left_out: LeftOut | None = None
+        self.read_chain = ReadChain()
         self._last_data_at: Micros | None = None
         self._since_snapshot = 0
 
@@ -74,35 +64,32 @@ class Continuation:
 
     def absorb(self, record: EpochRecord) -> None:
         """Make a committed epoch what the next one starts from."""
-        self._stand_at(record)
-        self._learn(record.details)
+        self._absorb(record, Checkpoint.from_json(record.checkpoint))
 
     def restore(self, log: EpochLog, last: EpochRecord) -> None:
-        """Stand where the last driver stood: at the newest epoch of the stream, and the delays before it."""
-        epochs: list[EpochRecord] = []
+        """Absorb the newest epoch of the stream, and those before it whose delays are not in it."""
+        epochs: list[tuple[EpochRecord, Checkpoint]] = []
         for record in log.stream_records(last):
-            epochs.append(record)
-            if record.details["delays"] is not None:
+            epochs.append((record, Checkpoint.from_json(record.checkpoint)))
+            if epochs[-1][1].delays is not None:
                 break
-        for record in reversed(epochs):
-            self.absorb(record)
+        for record, checkpoint in reversed(epochs):
+            self._absorb(record, checkpoint)
 
-    def _stand_at(self, record: EpochRecord) -> None:
-        details = record.details
-        self.states = [StageState.from_json(state) for state in (details, *details["further"])]
-        self.distinct, self.sent = details["distinct"], details.get("sent")
+    def _absorb(self, record: EpochRecord, checkpoint: Checkpoint) -> None:
+        self.states = list(checkpoint.stages)
+        self.distinct, self.sent = checkpoint.distinct, checkpoint.sent
         self.told = record.published if record.told is None else record.told
         self.left_out = record.left_out
+        self.read_chain = checkpoint.read_splits or ReadChain()
         if record.kind == "data":
-            self._last_data_at = from_iso(details["clock_processing_time"])
-
-    def _learn(self, details: Mapping[str, Any]) -> None:
-        if details["delays"] is not None:
-            self.delays, self._since_snapshot = Observation.from_json(details["delays"]), 0
+            self._last_data_at = checkpoint.processing_time
+        if checkpoint.delays is not None:
+            self.delays, self._since_snapshot = checkpoint.delays, 0
             return
         self._since_snapshot += 1
-        if details["observed"] is not None:
-            self.delays = self.delays_with(Observation.from_json(details["observed"]))
+        if checkpoint.observed is not None:
+            self.delays = self.delays_with(checkpoint.observed)
 
     # What the next epoch asks
 

@@ -6,31 +6,33 @@ plan and goes on where it stood: with the clock that was planned, and with the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from airflow_dataflow_provider.model.batch import FAIL, FIRE
 from airflow_dataflow_provider.model.clock import Clock, EpochTime
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.modes import RuntimeMode
-from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, from_iso, iso
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
+from airflow_dataflow_provider.progress.log.epoch_result import EpochResult
 from airflow_dataflow_provider.progress.log.left_out import LeftOut, left_out_after
 from airflow_dataflow_provider.progress.log.records import EpochKind, EpochPlan, EpochRecord, Prepared
 from airflow_dataflow_provider.progress.log.row_counts import RowCounts
-from airflow_dataflow_provider.progress.log.waiting import Waiting
-from airflow_dataflow_provider.progress.panes.pane_commits import REACH
+from airflow_dataflow_provider.progress.log.state_files import KEYED
 from airflow_dataflow_provider.progress.requests import requests, signals
 from airflow_dataflow_provider.progress.upkeep import set_aside
 from airflow_dataflow_provider.progress.upkeep.housekeeping import Housekeeping
-from airflow_dataflow_provider.spark.map_side.map_task import Report
+from airflow_dataflow_provider.spark.map_side.map_report import MapReport
 from airflow_dataflow_provider.spark.map_side.rejects import refuse_too_many
 from airflow_dataflow_provider.spark.reduce_side import state
 from airflow_dataflow_provider.spark.reduce_side.driver_side import has_few_keys, is_plain
-from airflow_dataflow_provider.spark.reduce_side.reduce_task import Reduced
+from airflow_dataflow_provider.spark.reduce_side.partition_result import PartitionResult
 from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState, waiting_windows
-from airflow_dataflow_provider.spark.running.continuation import KEPT, Continuation
+from airflow_dataflow_provider.spark.running.checkpoint import Checkpoint
+from airflow_dataflow_provider.spark.running.continuation import Continuation
 from airflow_dataflow_provider.spark.running.job import EpochJob
 from airflow_dataflow_provider.spark.running.run import Run
 from airflow_dataflow_provider.spark.sources.read_splits import ReadSplits
@@ -44,10 +46,6 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.progress.log.split import Split
     from airflow_dataflow_provider.progress.requests.requests import Request
 
-_ABANDONED = "abandoned"
-"""In the details of a result that says: nothing came of this plan, and nothing will."""
-_FORGOTTEN = "forgotten"
-"""In the details of a plan: the files that are left out no more, though they are not read."""
 _SWEEP_EVERY = 16
 """Epochs between two looks for state files that no chain holds any more."""
 
@@ -67,7 +65,6 @@ class Epochs:
         self._housekeeping = Housekeeping(run.store, run.log, run.ownership.token, run.retention)
         # In a batch processing time stands still until the input ends.
         self._timers = MIN_TIME if run.mode == RuntimeMode.BATCH else None
-        self.read = ReadSplits.restore(run.store, run.log, last)
         # A stream that has read good rows goes on after a bad file, also where its driver is a new one.
         self._more_waits = False
         self._has_accepted = run.mode == RuntimeMode.STREAMING and last is not None and last.totals.accepted > 0
@@ -75,6 +72,7 @@ class Epochs:
             self._before.restore(run.log, last)
             if last.takes_part:
                 self._forget_signals(run.log.planned(last.epoch))
+        self.read = ReadSplits.restore(run.store, run.log, last, self._before.read_chain)
 
     # Epochs
 
@@ -145,8 +143,8 @@ class Epochs:
                 hint="run it again with fire or ignore: all that was read is in the state",
                 code="SUBMIT_TIMERS_PENDING",
             )
-        clock, told = fired if policy is FIRE else ignored, {"told": self._before.told.to_json()}
-        self._finish(self._plan("end_of_input", clock, self._raised(now), details=told), None)
+        clock = fired if policy is FIRE else ignored
+        self._finish(self._plan("end_of_input", clock, self._raised(now), estimate=self._before.told), None)
 
     def _end(self) -> WatermarkCurve:
         left = self._before.left_out
@@ -163,8 +161,8 @@ class Epochs:
             self._next, "end_of_input", self._run.ownership.token, self._run.run_id, self._run.mode, clock,
             clock.processing_time,
         )  # fmt: skip
-        answered, _ = self._job(plan, None, EpochTime(clock, self._before.told.at(100)))
-        return sum(answer["panes"] for reduced in answered for _, answer, _ in reduced)
+        results, _ = self._job(plan, None, EpochTime(clock, self._before.told.at(100)))
+        return sum(result.panes for stage in results for result in stage)
 
     def interval(self, splits: Sequence[Split], interval: Interval) -> None:
         """One epoch that computes the windows of an interval and replaces what was published for them."""
@@ -197,8 +195,8 @@ class Epochs:
     def _abandon(self, plan: EpochPlan) -> None:
         run = self._run
         run.ownership.check()
-        prepared = run.log.prepare(Prepared(plan.epoch, run.ownership.token, {_ABANDONED: True}))
-        if not prepared.details.get(_ABANDONED):
+        prepared = run.log.prepare(Prepared(plan.epoch, run.ownership.token, None))
+        if prepared.result is not None:
             self._finish(plan, None)  # the driver that had planned it was still at work
             return
         self._commit_abandoned(plan)
@@ -210,7 +208,7 @@ class Epochs:
                 epoch=plan.epoch, kind="abandoned", mode=plan.mode, run_id=plan.run_id, token=run.ownership.token,
                 clock=plan.clock, published=self._before.told, end_of_input=False, rows=RowCounts(), panes=0,
                 frontier=None, backlog=None, interval=None, started_at=plan.planned_at, finished_at=run.now(),
-                details={REACH: run.panes.until},
+                panes_until=run.panes.until,
             )
         )  # fmt: skip
         self._next = plan.epoch + 1
@@ -238,15 +236,14 @@ class Epochs:
         *,
         splits: tuple[Split, ...] | None = None,
         interval: Interval | None = None,
-        details: Mapping[str, Any] | None = None,
+        estimate: WatermarkCurve | None = None,
     ) -> EpochPlan:
         run = self._run
         run.ownership.check()
-        forgotten = [request.path for request in raised if request.path]
-        details = {**(details or {}), **({_FORGOTTEN: forgotten} if forgotten else {})}
+        forgotten = tuple(request.path for request in raised if request.path)
         plan = EpochPlan(
             self._next, kind, run.ownership.token, run.run_id, run.mode, replace(clock, signals=signals.names(raised)),
-            run.now(), interval, details, tuple(request.id for request in raised), splits,
+            run.now(), interval, estimate, forgotten, tuple(request.id for request in raised), splits,
         )  # fmt: skip
         return run.log.plan(plan)
 
@@ -255,22 +252,19 @@ class Epochs:
         run = self._run
         prepared = run.log.prepared(plan.epoch)
         if prepared is None:
-            result = self._execute(plan, files)
-            for folder in (state.FOLDER, *set_aside.NAMED):
+            executed = self._execute(plan, files)
+            for folder in (KEYED, *set_aside.FOLDERS):
                 run.store.sync(f"{folder}/{plan.epoch:012d}")
             run.panes.sync()
             run.ownership.check()
-            prepared = run.log.prepare(Prepared(plan.epoch, run.ownership.token, result))
-        details = prepared.details
+            prepared = run.log.prepare(Prepared(plan.epoch, run.ownership.token, executed))
         run.ownership.check()
-        if details.get(_ABANDONED):
+        result = prepared.result
+        if result is None:
             self._commit_abandoned(plan)
             return
-        now = run.now()
+        now, left_out = run.now(), result.left_out
         panes_until = run.panes.commit(plan, prepared, now)
-        frontier = from_iso(details["frontier"])
-        left_out = LeftOut.from_json(details["left_out"]) if details.get("left_out") else None
-        rows = RowCounts.from_json({**details, "in": details["read"]})
         record = run.log.commit(
             EpochRecord(
                 epoch=plan.epoch,
@@ -279,92 +273,77 @@ class Epochs:
                 run_id=plan.run_id,
                 token=run.ownership.token,
                 clock=plan.clock,
-                published=self._published(plan),
+                published=plan.published,
                 end_of_input=plan.kind == "end_of_input" and left_out is None,
-                rows=rows,
-                panes=details["panes"],
-                frontier=None if frontier == MIN_TIME else frontier,
+                rows=result.rows,
+                panes=result.panes,
+                frontier=None if result.frontier == MIN_TIME else result.frontier,
                 backlog=None
                 if files is not None and waiting is None
                 else (waiting or 0) + (len(left_out.files) if left_out else 0),
                 interval=plan.interval,
                 started_at=plan.planned_at,
                 finished_at=now,
-                details={**{name: details[name] for name in KEPT if name in details}, REACH: panes_until},
+                checkpoint=result.checkpoint,
+                panes_until=panes_until,
                 left_out=left_out,
-                waiting=Waiting.from_json(details.get("waiting", {})),
+                waiting=result.waiting,
             )
         )
         self._next = plan.epoch + 1
-        self._has_accepted |= rows.accepted > 0
+        self._has_accepted |= result.rows.accepted > 0
         self._forget_signals(plan)
         if record.takes_part:
             self._before.absorb(record)
-            read = set(details["files"]) if plan.splits else set()
-            self.read.commit(split for split in plan.splits or () if split.path in read)
+            self.read.commit(split for split in plan.splits or () if split.path in set(result.files))
         if plan.epoch % _SWEEP_EVERY == 0:
             self.sweep()
         run.on_commit(record)
 
-    def _published(self, plan: EpochPlan) -> WatermarkCurve:
-        told = plan.details.get("told")
-        return plan.clock.watermarks if told is None else WatermarkCurve.from_json(told)
-
-    def _execute(self, plan: EpochPlan, files_in: Input | None) -> dict[str, Any]:
-        """Run the epoch on Spark; the answer is all that its commit needs, as JSON."""
-        run, clock = self._run, plan.clock
-        time = EpochTime(clock, MIN_TIME if plan.kind == "interval" else self._published(plan).at(100))
-        report, few, files = Report(), [], {}
-        panes = written = folded = 0
-        workers: dict[str, str] = {}
-        answered, states = self._job(plan, files_in, time)
-        for reduced in answered:
-            for reports, answer, panes_here in reduced:
-                for document in reports:
-                    report.add(document, run.pipeline.source.watermark)
-                partition = int(answer["partition"])
-                if panes_here is not None:
-                    few.append((partition, from_blob(panes_here)))
-                panes += answer["panes"]
-                written += answer["written"]
-                report.late += answer["late"]
-                report.expired += answer["expired"]
-                workers[str(partition)] = answer["worker"]
-                report.expired_files += answer["expired_files"]
-                if answer["pane_file"]:
-                    files[partition] = answer["pane_file"]
-        if answered:
-            folded = sum(answer["folded"] for _, answer, _ in answered[0])
+    def _execute(self, plan: EpochPlan, files: Input | None) -> EpochResult:
+        """Run the epoch's tasks, and put their results together."""
+        run, before, policy = self._run, self._before, self._run.pipeline.source.watermark
+        time = EpochTime(plan.clock, MIN_TIME if plan.kind == "interval" else plan.published.at(100))
+        of_stages, states = self._job(plan, files, time)
+        results = [result for stage in of_stages for result in stage]
+        report = MapReport()
+        for each in (report for result in results for report in result.reports):
+            report = report.merged(each, policy)
         may_all_be_bad = self._has_accepted or self._more_waits
         refuse_too_many(run.pipeline.source, report, run.store, all_are_too_many=not may_all_be_bad)
-        delays = self._before.delays_with(report.observation)
-        left_out = left_out_after(
-            self._before.left_out, plan.splits or (), {*report.files, *plan.details.get(_FORGOTTEN, ())}
+        delays = before.delays_with(report.observation)
+        received = sum(result.received for result in of_stages[0]) if of_stages else 0
+        read = report.rows.read
+        checkpoint = Checkpoint(
+            stages=tuple(states),
+            processing_time=plan.clock.processing_time,
+            distinct=received / read if read else before.distinct,
+            sent=received if read else before.sent,
+            observed=report.observation if report.observation.count else None,
+            delays=delays if before.snapshot_is_due else None,
+            state_bytes=sum(result.state_bytes for result in results),
+            read_splits=self.read.save(run.store, plan.epoch) if plan.interval is None else None,
         )
-        few.sort(key=lambda pair: pair[0])
-        return {
-            **{name: value for name, value in report.to_json().items() if name not in ("observation", "accepted")},
-            "panes": panes,
-            "pane_files": run.panes.stage(plan.epoch, [frame for _, frame in few], files),
-            "state_bytes": written,
-            "workers": workers,
-            "horizon": iso(states[0].expired_until),
-            "distinct": folded / report.read if report.read else self._before.distinct,
-            "sent": folded if report.read else self._before.sent,
-            "frontier": iso(delays.frontier),
-            "chains": states[0].to_json()["chains"],
-            "further": [each.to_json() for each in states[1:]],
-            "waiting": waiting_windows(states).to_json(),
-            "observed": report.observation.to_json() if report.observation.count else None,
-            "delays": delays.to_json() if self._before.snapshot_is_due else None,
-            "clock_processing_time": iso(clock.processing_time),
-            "left_out": None if left_out is None else left_out.to_json(),
-            "read_splits": self.read.save(run.store, plan.epoch).to_json() if plan.interval is None else None,
-        }
+        late, expired = (sum(getattr(result, name) for result in results) for name in ("late", "expired"))
+        few = [(result.partition, from_blob(result.few_panes)) for result in results if result.few_panes is not None]
+        pane_files = {result.partition: result.pane_file for result in results if result.pane_file is not None}
+        return EpochResult(
+            rows=report.rows + RowCounts(late=late, expired=expired),
+            files=report.files,
+            expired_files=report.expired_files + tuple(file for result in results for file in result.expired_files),
+            rejected_files=report.rejected_files,
+            panes=sum(result.panes for result in results),
+            pane_files=run.panes.stage(plan.epoch, [frame for _, frame in sorted(few, key=itemgetter(0))], pane_files),
+            workers={result.partition: result.worker for result in results},
+            frontier=delays.frontier,
+            left_out=left_out_after(before.left_out, plan.splits or (), {*report.files, *plan.forgotten}),
+            waiting=waiting_windows(states),
+            checkpoint=checkpoint.to_json(),
+        )
 
     def _job(
         self, plan: EpochPlan, files: Input | None, time: EpochTime
-    ) -> tuple[list[list[Reduced]], list[StageState]]:  # fmt: skip
+    ) -> tuple[list[list[PartitionResult]], list[StageState]]:  # fmt: skip
         """The epoch's work on Spark; none where there is nothing to do at all."""
         run = self._run
         several = len(run.pipeline.groupings) > 1  # what the first is told moves what the next one is told

@@ -16,15 +16,15 @@ from airflow_dataflow_provider.model.clock import EpochTime
 from airflow_dataflow_provider.model.grouping import earliest_output
 from airflow_dataflow_provider.model.hold import Hold
 from airflow_dataflow_provider.model.par_do import SparkColumns
-from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso
+from airflow_dataflow_provider.model.time import MIN_TIME, Micros
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
 from airflow_dataflow_provider.progress.log.left_out import counted_bytes
 from airflow_dataflow_provider.spark.map_side.map_task import MapSide
 from airflow_dataflow_provider.spark.reduce_side import driver_side
 from airflow_dataflow_provider.spark.reduce_side.driver_side import DriverSide
-from airflow_dataflow_provider.spark.reduce_side.reduce_task import ANSWER, Reduced, ReduceSide
+from airflow_dataflow_provider.spark.reduce_side.partition_result import PartitionResult
+from airflow_dataflow_provider.spark.reduce_side.reduce_task import ANSWER, ReduceSide
 from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState
-from airflow_dataflow_provider.spark.reduce_side.state import Chain
 from airflow_dataflow_provider.spark.sources.splits import in_tasks
 from airflow_dataflow_provider.spark.tasks.task_errors import succeeded
 
@@ -59,8 +59,8 @@ class EpochJob:
         return MapSide(self.context)
 
     def advance(
-        self, states: list[StageState], run_stage: Callable[[ReduceSide], list[Reduced]]
-    ) -> tuple[list[list[Reduced]], list[StageState]]:
+        self, states: list[StageState], run_stage: Callable[[ReduceSide], list[PartitionResult]]
+    ) -> tuple[list[list[PartitionResult]], list[StageState]]:
         """Take every grouping through the epoch.
 
         Args:
@@ -73,7 +73,7 @@ class EpochJob:
         stateless = self.context.interval is not None
         time, arriving = self.context.time, self._nothing_known if stateless else None
         hold = states[0].hold
-        answered: list[list[Reduced]] = []
+        answered: list[list[PartitionResult]] = []
         after: list[StageState] = []
         for number, state in enumerate(states):
             next_hold = Hold() if stateless or number + 1 == len(states) else states[number + 1].hold
@@ -81,16 +81,15 @@ class EpochJob:
             side = ReduceSide(
                 self.context, number, None if stateless else state, time, arriving, results_arrive.horizon
             )
-            reduced = run_stage(side)
-            answers = [answer for _, answer, _ in reduced]
-            chains = {answer["partition"]: Chain.from_json(answer["chain"]) for answer in answers}
-            answered.append(reduced)
+            results = run_stage(side)
+            chains = {result.partition: result.chain for result in results}
+            answered.append(results)
             after.append(StageState({**state.chains, **chains}, time.horizon, hold))
             if side.is_last:
                 break
-            waiting, earliest = _awaited(answers)
+            awaited, earliest = _awaited(results)
             border = earliest_output(self.context.stages.pipeline.groupings[number], time.horizon)
-            hold, time = next_hold.after(time, waiting=waiting, earliest=min(border, earliest))
+            hold, time = next_hold.after(time, waiting=awaited, earliest=min(border, earliest))
             arriving = results_arrive
         return answered, states if stateless else after
 
@@ -105,7 +104,7 @@ class EpochJob:
 
     def on_spark(
         self, spark: SparkSession, files: Input | None, states: list[StageState]
-    ) -> tuple[list[list[Reduced]], list[StageState]]:  # fmt: skip
+    ) -> tuple[list[list[PartitionResult]], list[StageState]]:  # fmt: skip
         """Run it on the elements of some files, or on none."""
         if files is not None and self._reads_in_driver(files):
             return self.in_process(files.splits, states)
@@ -116,7 +115,7 @@ class EpochJob:
             arriving: RDD[Any] | None = None if mapped is None else mapped.partitionBy(self.context.partitions, int)
             kept: list[RDD[Any]] = []
 
-            def run_stage(side: ReduceSide) -> list[Reduced]:
+            def run_stage(side: ReduceSide) -> list[PartitionResult]:
                 nonlocal arriving
                 source, tick = arriving, arriving is None
                 if source is None:
@@ -138,7 +137,7 @@ class EpochJob:
 
     def in_process(
         self, splits: Sequence[Split], states: list[StageState]
-    ) -> tuple[list[list[Reduced]], list[StageState]]:
+    ) -> tuple[list[list[PartitionResult]], list[StageState]]:
         """Run it in this process, one task after the other, on the elements of some splits."""
         sent = [blob for task in in_tasks(splits, _CORES) for blob in self.map_side.run_task([task])]
         return self.advance(states, DriverSide(self.context.partitions, sent).run_stage)
@@ -171,14 +170,12 @@ class EpochJob:
         )
 
 
-def _awaited(answers: list[dict[str, Any]]) -> tuple[dict[float, Micros], Micros]:
-    """The earliest results that the partitions of a grouping can still have: by percentile, and of all windows."""
-    waiting: dict[float, Micros] = {}
-    for answer in answers:
-        for percentile, text in answer["waiting"].items():
-            time = from_iso(text)
-            waiting[float(percentile)] = min(time, waiting.get(float(percentile), time))
-    return waiting, min(from_iso(answer["earliest"]) for answer in answers)
+def _awaited(results: Sequence[PartitionResult]) -> tuple[dict[float, Micros], Micros]:
+    """The earliest output times that a grouping can still have: by percentile, and of all open windows."""
+    awaited: dict[float, Micros] = {}
+    for percentile, time in (pair for result in results for pair in result.awaited.items()):
+        awaited[percentile] = min(time, awaited.get(percentile, time))
+    return awaited, min(result.earliest for result in results)
 
 
 def _is_answer(passed: tuple[int, Any]) -> bool:

@@ -19,7 +19,7 @@ from airflow_dataflow_provider.model.par_do import SparkColumns
 from airflow_dataflow_provider.model.proofs import never_fires_in_a_stream, refuse
 from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.sources import Files
-from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
+from airflow_dataflow_provider.model.time import MIN_TIME, Micros, iso
 from airflow_dataflow_provider.model.windows import GlobalWindows
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.ownership import identity
@@ -29,6 +29,7 @@ from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.upkeep.set_aside import RETENTION_CONF, Retention
 from airflow_dataflow_provider.progress.wall import wall_clock
 from airflow_dataflow_provider.spark.reduce_side.driver_side import ROWS, ROWS_CONF
+from airflow_dataflow_provider.spark.running.checkpoint import Checkpoint
 from airflow_dataflow_provider.spark.sources.first_file import check_columns
 from airflow_dataflow_provider.spark.sources.listing import SourceListing
 from airflow_dataflow_provider.spark.sources.reading import column_types, columns_of_elements
@@ -372,12 +373,12 @@ def _await_schema(
 
 def _check_batch_owns(store: Store, log: EpochLog, interval: Interval, pipeline: Pipeline) -> None:
     """The stream owns windows that have not expired, batch owns expired ones (DESIGN 8)."""
-    last = log.last_record()
-    if last is None or last.told is None:
+    newest = next(log.stream_records(log.last_record()), None)
+    if newest is None:
         return
     # Windows of a grouping that comes after others expire by a watermark that is held back by theirs.
-    further = last.details.get("further")
-    horizon = from_iso(further[-1]["horizon"]) if further else last.told.at(100)
+    *before, stage = Checkpoint.from_json(newest.checkpoint).stages
+    horizon = stage.expired_until if before else newest.published.at(100)
     owned_until = horizon - pipeline.grouping.allowed_lateness if horizon > MIN_TIME else MIN_TIME
     if interval.end > owned_until:
         raise StateError(

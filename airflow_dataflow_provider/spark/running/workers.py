@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from airflow_dataflow_provider.model.pipeline import Pipeline
-    from airflow_dataflow_provider.spark.reduce_side.reduce_task import Reduced
+    from airflow_dataflow_provider.spark.reduce_side.partition_result import PartitionResult
     from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState
     from airflow_dataflow_provider.spark.running.job import EpochJob
-        from airflow_dataflow_provider.spark.sources.splits import Input
+    from airflow_dataflow_provider.spark.sources.splits import Input
     from airflow_dataflow_provider.spark.values.type_table import Schema
 
 
@@ -32,7 +32,7 @@ class Workers(Protocol):
 
     def run(
         self, job: EpochJob, files: Input | None, states: list[StageState], name: str
-    ) -> tuple[list[list[Reduced]], list[StageState]]:
+    ) -> tuple[list[list[PartitionResult]], list[StageState]]:
         """Run an epoch's job.
 
         Args:
@@ -63,7 +63,7 @@ class SparkWorkers:
 
     def run(
         self, job: EpochJob, files: Input | None, states: list[StageState], name: str
-    ) -> tuple[list[list[Reduced]], list[StageState]]:
+    ) -> tuple[list[list[PartitionResult]], list[StageState]]:
         """Run the job on Spark, whose pages show its name."""
         with with_codes():
             self.spark.sparkContext.setJobDescription(name)
@@ -91,6 +91,6 @@ class ThisProcess:
         files: Input | None,
         states: list[StageState],
         name: str,  # noqa: ARG002 - nobody sees it
-    ) -> tuple[list[list[Reduced]], list[StageState]]:
+    ) -> tuple[list[list[PartitionResult]], list[StageState]]:
         """Run the job here."""
         return job.in_process(() if files is None else files.at_least(), states)

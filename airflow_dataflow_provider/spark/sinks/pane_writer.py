@@ -12,7 +12,7 @@ import polars as pl
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.pipeline import RESERVED_COLUMNS
 from airflow_dataflow_provider.progress.log.log import EpochLog
-from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain, reach
+from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain
 from airflow_dataflow_provider.progress.panes.pane_commits import (
     DATA,
     FORMAT,
@@ -23,7 +23,7 @@ from airflow_dataflow_provider.progress.panes.pane_commits import (
 )
 from airflow_dataflow_provider.progress.store.documents import load_document
 from airflow_dataflow_provider.progress.store.store import Json, Store
-from airflow_dataflow_provider.progress.store.written_file import damaged
+from airflow_dataflow_provider.progress.store.written_file import WrittenFile, damaged
 from airflow_dataflow_provider.spark.aggregates import combiners_to_json
 from airflow_dataflow_provider.spark.sinks.pane_compaction import COMMITS, Compaction
 from airflow_dataflow_provider.spark.sinks.pane_files import PaneFiles
@@ -81,7 +81,7 @@ class PaneWriter:
             StateError: ``STATE_PANES_OWNED``, ``STATE_DAMAGED``, ``STATE_FORMAT``.
         """
         last = EpochLog(self._state).last_record()
-        until = reach(last)
+        until = None if last is None else last.panes_until
         if until is not None and not self._store.exists(HEADER):
             raise damaged(f"the pane log {self.url} is gone, and epochs up to {until} have published there")
         self._header = check_format(self._store, self._store.put_if_absent(HEADER, self._new_header(stages)))
@@ -137,13 +137,13 @@ class PaneWriter:
             "input_schema": schema_bytes(stages.last.schema).hex(),
         }
 
-    def stage(self, epoch: int, few: list[pl.DataFrame], files: Mapping[int, Json]) -> list[Json]:
+    def stage(self, epoch: int, few: list[pl.DataFrame], files: Mapping[int, WrittenFile]) -> tuple[WrittenFile, ...]:
         """Write the panes that came to the driver; the answer is all files of the epoch."""
         staged = [files[partition] for partition in sorted(files)]
         if few:
             name = f"{epoch:012d}-driver-{uuid.uuid4().hex[:8]}.parquet"
-            staged.append(write_parquet(self._store, DATA, name, pl.concat(few)).to_json())
-        return staged
+            staged.append(write_parquet(self._store, DATA, name, pl.concat(few)))
+        return tuple(staged)
 
     def sync(self) -> None:
         """Make what is staged survive a power cut; before it is prepared."""

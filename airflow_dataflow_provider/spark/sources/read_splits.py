@@ -18,6 +18,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.progress.log.state_files import READ
 from airflow_dataflow_provider.progress.store.written_file import WrittenFile
 from airflow_dataflow_provider.spark.values.frames import read_arrow, write_arrow
 
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.progress.store.store import Store
 
 _log = logging.getLogger(__name__)
-FOLDER = "read"
 _OWN = re.compile(r"\d{12}-[0-9a-f]{8}\.arrow")
-KEPT = "read_splits"
-"""Under this name the chain stands in the details of a commit."""
 _EPOCHS = 64
 """Epochs after which what they have read is written to a file."""
 _SPLITS = 10_000
@@ -71,21 +69,23 @@ class ReadSplits:
         self._epochs_since_chain = 0
 
     @classmethod
-    def restore(cls, store: Store, log: EpochLog, last: EpochRecord | None) -> Self:
+    def restore(cls, store: Store, log: EpochLog, last: EpochRecord | None, chain: ReadChain) -> Self:
         """What the log says was read up to its newest commit.
 
         The files of a chain are a copy: where one is gone or damaged, the log itself is read from its beginning.
+
+        Args:
+            store: the state.
+            log: its epoch log.
+            last: the newest commit.
+            chain: the files that the newest commit of the stream names.
 
         Raises:
             StateError: ``STATE_LOG_BROKEN`` where a part of the log is gone.
         """
         found = cls()
-        newest = next(log.stream_records(last), None)
-        if newest is None:
-            return found
-        chain = ReadChain.from_json(newest.details[KEPT])
         try:
-            rows = [row for file in chain.files for row in read_arrow(store, FOLDER, file).iter_rows()]
+            rows = [row for file in chain.files for row in read_arrow(store, READ, file).iter_rows()]
         except StateError as error:
             _log.warning("%s: what was read is taken from the epoch log", error.what)
             chain, rows = ReadChain(), []
@@ -135,11 +135,11 @@ class ReadSplits:
             rows += chain.rows[kept]
         files, counts = chain.files[:kept], chain.rows[:kept]
         if rows:
-            parts = [read_arrow(store, FOLDER, file) for file in chain.files[kept:]]
+            parts = [read_arrow(store, READ, file) for file in chain.files[kept:]]
             frame = pl.concat([*parts, pl.DataFrame(self._since_chain, schema=_TYPES, orient="row")])
             name = f"{epoch:012d}-{uuid.uuid4().hex[:8]}.arrow"
-            file = write_arrow(store, FOLDER, name, frame)
-            store.sync(FOLDER)
+            file = write_arrow(store, READ, name, frame)
+            store.sync(READ)
             files, counts = (*files, file), (*counts, len(frame))
         self._chain = ReadChain(files, counts, epoch - 1)
         self._since_chain, self._epochs_since_chain = [], 0
@@ -148,9 +148,9 @@ class ReadSplits:
     def sweep(self, store: Store) -> None:
         """Remove files that the chain does not hold any more, and none that others put there; only between epochs."""
         kept = {file.name for file in self._chain.files}
-        for name in store.list(FOLDER):
+        for name in store.list(READ):
             if name not in kept and _OWN.fullmatch(name):
-                store.delete(f"{FOLDER}/{name}")
+                store.delete(f"{READ}/{name}")
 
     def _remember(self, splits: Iterable[Split]) -> None:
         for path, size, modified in splits:
@@ -174,5 +174,5 @@ def splits_read(store: Store, log: EpochLog, record: EpochRecord) -> list[Split]
             hint="restore the documents from a backup, or start anew at another state URL",
             code="STATE_LOG_BROKEN",
         )
-    read = set(prepared.details["files"])
+    read = set() if prepared.result is None else set(prepared.result.files)
     return [split for split in plan.splits or () if split.path in read]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 Shuffled = tuple[int, tuple[str, bytes]]
-"""A state partition, and a blob of partial accumulators with the first file that it comes from; or, for partition 0, a
-map task's report."""
+"""A state partition, and a blob of rows with the first file that they come from; or a message, which is no row."""
+MESSAGE: Final = "\0message"
+"""In the place of a blob's file: the blob is a message (:mod:`.task_errors`). No file can be called this."""

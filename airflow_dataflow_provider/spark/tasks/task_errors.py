@@ -2,82 +2,51 @@
 
 An exception ends a task, and Spark runs the task again: four times by default, and what is left of the error after that
 is text. A :class:`DataflowError` says that the data, the state or the definition is at fault, so running the task again
-cannot succeed. It travels as the task's result instead, and keeps its class and its code. Every other exception stays
-one: a lost worker may do better the next time. So may a storage that is away for a moment; errors that come of it are
-told as results by the last attempt only.
+cannot succeed. It travels as the task's result instead, pickled as all results are, and keeps its class and its code.
+Every other exception stays one: a lost worker may do better the next time. So may a storage that is away for a moment:
+the error that comes of it is a result of the last attempt only.
 
-The map side's error takes the way of its elements. It goes to every state partition, so that none of them reduces
-what is not whole, or to the driver.
+A map task's error is sent as its elements are. It goes to every state partition, so that none of them reduces a part.
 """
 
 from __future__ import annotations
 
 import errno
-import json
 import os
+import pickle
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_dataflow_provider.model.errors import DataflowError
+from airflow_dataflow_provider.spark.tasks.shuffled import MESSAGE
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.spark.tasks.shuffled import Shuffled
 
 T = TypeVar("T")
 
-FAILURE = "\0failure"
-"""In the place of a blob's origin: the blob is an error. No file can be called this."""
 ATTEMPTS = "DATAFLOW_TASK_ATTEMPTS"
 """Among a worker's environment variables: how often Spark runs a task that ends in an exception."""
 _LASTING = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR}
 """What the operating system says of a file and says again at the next attempt."""
 
 
-def as_result(answers: Iterable[T]) -> Iterator[T | DataflowError]:
-    """What a task answers; an error of this package is its last answer."""
+def with_error(answers: Iterable[T]) -> Iterator[T | DataflowError]:
+    """The answers of a task; an error of this package is its last answer."""
     try:
         yield from answers
     except DataflowError as error:
         yield _final(error)
 
 
-def to_every_partition(sent: Iterable[Shuffled], partitions: int) -> Iterator[Shuffled]:
+def with_error_to_all(sent: Iterable[Shuffled], partitions: int) -> Iterator[Shuffled]:
     """What a map task sends; an error of this package goes to all state partitions."""
-    try:
-        yield from sent
-    except DataflowError as error:
-        blob = _encoded(_final(error))
-        yield from ((partition, (FAILURE, blob)) for partition in range(partitions))
-
-
-def as_report(passed: Iterable[T]) -> Iterator[T | bytes]:
-    """What a task passes on through the JVM; an error of this package goes where its report would be."""
-    try:
-        yield from passed
-    except DataflowError as error:
-        yield _encoded(_final(error))
-
-
-def raise_reported(report: bytes) -> None:
-    """Raise the error, if that is what a report is.
-
-    Raises:
-        DataflowError: as the task raised it.
-    """
-    document = json.loads(report)
-    if "error" in document:
-        raise DataflowError.from_json(document)
-
-
-def raise_arrived(arrived: Iterable[tuple[str, bytes]]) -> None:
-    """Raise the first error among blobs with their origins.
-
-    Raises:
-        DataflowError: as the task raised it.
-    """
-    for origin, blob in arrived:
-        if origin == FAILURE:
-            raise DataflowError.from_json(json.loads(blob))
+    for each in with_error(sent):
+        if isinstance(each, DataflowError):
+            message = to_bytes(each)
+            yield from ((partition, (MESSAGE, message)) for partition in range(partitions))
+        else:
+            yield each
 
 
 def succeeded(answers: Iterable[T | DataflowError]) -> list[T]:
@@ -94,6 +63,23 @@ def succeeded(answers: Iterable[T | DataflowError]) -> list[T]:
     return found
 
 
+def to_bytes(message: object) -> bytes:
+    """A report or an error among blobs of rows, on its way through the shuffle or the JVM."""
+    return pickle.dumps(message)
+
+
+def from_bytes(message: bytes) -> Any:  # noqa: ANN401 - the caller knows what its tasks report
+    """Read back :func:`to_bytes`.
+
+    Raises:
+        DataflowError: if that is what the message is.
+    """
+    found = pickle.loads(message)  # noqa: S301 - tasks of one job talk to one another as all of Spark's do
+    if isinstance(found, DataflowError):
+        raise found
+    return found
+
+
 def _final(error: DataflowError) -> DataflowError:
     """The error, unless another attempt of the task may do better: then it is raised."""
     cause = error.__cause__
@@ -107,7 +93,3 @@ def _is_run_again() -> bool:
 
     context = TaskContext.get()
     return context is not None and context.attemptNumber() + 1 < int(os.environ.get(ATTEMPTS, "1"))
-
-
-def _encoded(error: DataflowError) -> bytes:
-    return json.dumps(error.to_json()).encode()

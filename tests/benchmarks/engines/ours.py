@@ -11,6 +11,7 @@ from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.log.records import EpochRecord
 from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.running.checkpoint import Checkpoint
 from airflow_dataflow_provider.spark.running.submit import Submission, run
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.benchmarks.check import Answer, StateSize, WrongAnswerError
@@ -81,16 +82,16 @@ def state_of(folder: Path) -> str:
 
 def open_windows(record: EpochRecord) -> int:
     """How many keys and windows the state holds after an epoch."""
-    return sum(chain["live"] for chain in record.details["chains"].values())
+    return Checkpoint.from_json(record.checkpoint).stages[0].open_windows
 
 
 def state_size(records: list[EpochRecord], folder: Path) -> StateSize:
     """How large the state is after these epochs."""
-    standing = [file for chain in records[-1].details["chains"].values() for file in chain["files"]]
-    written = [record.details["state_bytes"] for record in records if record.kind == "data"]
+    chains = Checkpoint.from_json(records[-1].checkpoint).stages[0].chains
+    written = [Checkpoint.from_json(record.checkpoint).state_bytes for record in records if record.kind == "data"]
     return StateSize(
         open_windows(records[-1]),
-        sum(file["bytes"] for file in standing),
+        sum(file.size for chain in chains.values() for file in chain.files),
         round(sum(written) / max(1, len(written))),
         len(written),
     )

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.progress.log.epoch_result import EpochResult
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.log.records import Prepared
 from airflow_dataflow_provider.progress.store.local_store import LocalStore
@@ -158,7 +159,7 @@ def test_what_a_driver_that_slept_writes_into_a_packed_group_counts_for_nothing(
         documents.delete(f"{FOLDER}/{epoch:012d}.prepared.json")  # of a log that has fewer results
     expected = _everything(documents)
     EpochLog(documents).compact()
-    sleeper.prepare(Prepared(7, 99, {"files": ["wrong"]}))
+    sleeper.prepare(Prepared(7, 99, EpochResult(files=("wrong",))))
     documents.write_json(f"{FOLDER}/{7:012d}.commit.json", record(7, token=99).to_json())
     assert _everything(documents) == expected
     log = EpochLog(documents)

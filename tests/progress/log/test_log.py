@@ -6,7 +6,8 @@ import pytest
 
 from airflow_dataflow_provider.model.errors import OwnershipError, StateError
 from airflow_dataflow_provider.model.interval import Interval
-from airflow_dataflow_provider.model.watermarks import WatermarkCurve
+from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
+from airflow_dataflow_provider.progress.log.epoch_result import EpochResult
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.log.records import EpochPlan, Prepared
 from airflow_dataflow_provider.progress.log.row_counts import RowCounts
@@ -34,17 +35,17 @@ def test_an_empty_log_has_nothing(log: EpochLog) -> None:
 
 def test_an_epoch_is_planned_prepared_and_committed(log: EpochLog) -> None:
     log.plan(plan(0))
-    log.prepare(Prepared(0, 1, {"files": ["a"]}))
+    log.prepare(Prepared(0, 1, EpochResult(files=("a",))))
     committed = log.commit(record(0))
     assert log.planned(0) == plan(0)
-    assert log.prepared(0) == Prepared(0, 1, {"files": ["a"]})
+    assert log.prepared(0) == Prepared(0, 1, EpochResult(files=("a",)))
     assert log.record(0) == log.last_record() == committed
     assert log.open_plan() is None
 
 
 def test_a_plan_without_a_commit_is_open_for_whoever_comes_next(log: EpochLog, store: Store) -> None:
     _commit(log, 0, 1)
-    planned = log.plan(plan(2, clock=plan(2).clock, details={"signals": ["go"]}))
+    planned = log.plan(plan(2, clock=plan(2).clock, forgotten=("a",)))
     successor = EpochLog(store)
     assert successor.open_plan() == planned
     assert successor.prepared(2) is None
@@ -57,10 +58,10 @@ def test_a_prepared_result_without_a_commit_is_the_one_that_the_next_driver_comm
     log: EpochLog, store: Store
 ) -> None:
     log.plan(plan(0))
-    first = log.prepare(Prepared(0, 1, {"panes": "first"}))
+    first = log.prepare(Prepared(0, 1, EpochResult(panes=1)))
     successor = EpochLog(store)
     assert successor.open_plan() == plan(0)
-    assert successor.prepare(Prepared(0, 2, {"panes": "second"})) == first == successor.prepared(0)
+    assert successor.prepare(Prepared(0, 2, EpochResult(panes=2))) == first == successor.prepared(0)
 
 
 def test_the_first_plan_of_an_epoch_stands(log: EpochLog) -> None:
@@ -195,7 +196,7 @@ def test_a_driver_lists_nothing_after_its_first_epoch(
     monkeypatch.setattr(type(store), "list", refuse)
     for epoch in (1, 2):
         log.plan(plan(epoch))
-        log.prepare(Prepared(epoch, 1))
+        log.prepare(Prepared(epoch, 1, EpochResult()))
         log.commit(record(epoch))
 
 
@@ -216,6 +217,6 @@ def test_strange_files_in_the_folder_are_left_alone(log: EpochLog, store: Store)
 
 
 def test_what_was_planned_is_what_is_replayed(store: Store) -> None:
-    planned: EpochPlan = plan(0, details={"signals": ["go"], "offsets": {"a": 1}})
+    planned: EpochPlan = plan(0, estimate=NOTHING_KNOWN, forgotten=("a",), requests=("go",))
     EpochLog(store).plan(planned)
     assert EpochLog(store).open_plan() == planned

@@ -13,10 +13,12 @@ from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, to_micros
 from airflow_dataflow_provider.model.watermarks import DEFAULT_PERCENTILES, WatermarkCurve
+from airflow_dataflow_provider.progress.log.epoch_result import EpochResult
 from airflow_dataflow_provider.progress.log.left_out import LeftOut
 from airflow_dataflow_provider.progress.log.records import EpochPlan, EpochRecord, Prepared
 from airflow_dataflow_provider.progress.log.row_counts import RowCounts
 from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.progress.store.written_file import WrittenFile
 from tests.progress.samples import NOON, interval_record, plan, record
 
 _moments = st.integers(to_micros("0001-01-01T00:00:00Z"), to_micros("9999-12-31T23:59:59Z"))
@@ -28,24 +30,45 @@ _counts = st.integers(0, 2**40)
 _splits = st.builds(Split, st.text(), st.integers(0, 2**40), st.integers(0, 2**60))
 _left_out = st.builds(lambda files: LeftOut(tuple(files), of=2**60), st.lists(_splits, min_size=1))
 _rows = st.builds(RowCounts, _counts, _counts, _counts, _counts)
-_details = st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.booleans()))
+_json = st.none() | st.integers() | st.text() | st.lists(st.booleans())
+_checkpoints = st.dictionaries(st.text(), _json).filter(lambda keys: not keys.keys() & EpochResult().to_json().keys())
+_written = st.lists(st.builds(WrittenFile, st.text(), _counts, st.text())).map(tuple)
+_results = st.builds(
+    EpochResult,
+    rows=_rows,
+    files=st.lists(st.text()).map(tuple),
+    expired_files=_written,
+    rejected_files=_written,
+    panes=_counts,
+    pane_files=_written,
+    workers=st.dictionaries(st.integers(0, 9), st.text()),
+    frontier=_moments,
+    left_out=st.none() | _left_out,
+    checkpoint=_checkpoints,
+)
 
 
 def _through_text(document: dict[str, Any]) -> Any:
     return json.loads(json.dumps(document, allow_nan=False))
 
 
-@given(_moments, _curves, _moments, st.none() | st.lists(_splits).map(tuple), _details)
+@given(_moments, _curves, st.none() | _curves, st.none() | st.lists(_splits).map(tuple), st.lists(st.text()))
 def test_a_plan_is_read_back_exactly(
-    now: int, curve: WatermarkCurve, at: int, splits: tuple[Split, ...] | None, details: Any
+    now: int,
+    curve: WatermarkCurve,
+    estimate: WatermarkCurve | None,
+    splits: tuple[Split, ...] | None,
+    forgotten: list[str],
 ) -> None:
-    written = plan(3, clock=Clock(now, curve), planned_at=at, splits=splits, details=details)
+    written = plan(
+        3, clock=Clock(now, curve), planned_at=now, splits=splits, estimate=estimate, forgotten=tuple(forgotten)
+    )
     assert EpochPlan.from_json(_through_text(written.to_json())) == written
 
 
-@given(_details)
-def test_a_prepared_result_is_read_back_exactly(details: Any) -> None:
-    written = Prepared(3, 1, details)
+@given(st.none() | _results)
+def test_a_prepared_result_is_read_back_exactly(result: EpochResult | None) -> None:
+    written = Prepared(3, 1, result)
     assert Prepared.from_json(_through_text(written.to_json())) == written
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_dataflow_provider.model.errors import SubmissionError
+from airflow_dataflow_provider.progress.log.epoch_result import EpochResult
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.log.records import Prepared
 from airflow_dataflow_provider.progress.ownership.owner import Ownership, present_owner
@@ -24,10 +25,10 @@ def _epoch(store: Store, epoch: int, *, expired: tuple[str, ...] = (), orphans: 
     """A committed epoch a day, with expired rows, and files that a task left which ran twice."""
     log, folder = EpochLog(store), f"{epoch:012d}"
     log.plan(plan(epoch))
-    files = [WrittenFile.write(store, "expired", f"{folder}/{name}", b"rows").to_json() for name in expired]
+    files = tuple(WrittenFile.write(store, "expired", f"{folder}/{name}", b"rows") for name in expired)
     for name in orphans:
         store.add(f"expired/{folder}/{name}", b"rows")
-    log.prepare(Prepared(epoch, 1, {"expired_files": files, "rejected_files": []}))
+    log.prepare(Prepared(epoch, 1, EpochResult(expired_files=files)))
     log.commit(record(epoch, finished_at=NOON + epoch * DAY))
 
 

@@ -22,7 +22,7 @@ from airflow_dataflow_provider import (
     Risk,
     Trigger,
 )
-from airflow_dataflow_provider.model.clock import Clock
+from airflow_dataflow_provider.model.clock import Clock, EpochTime
 from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkCurve
@@ -78,7 +78,7 @@ def test_a_trigger_of_clocks_is_next_due_exactly_when_it_fires_a_window(
     before, after = (Windows(clock, end - 10, end, first, passed) for clock in clocks)
     waiting = ~node.should_fire({}, before)
     fires = bool((node.should_fire({}, after) & waiting).any())
-    assert node.next_due({}, before, waiting).is_due(clocks[1], MIN_TIME, 0) is fires
+    assert node.next_due({}, before, waiting).is_due(EpochTime(clocks[1], MIN_TIME), 0) is fires
 
 
 def test_a_window_whose_trigger_has_finished_is_next_due_when_it_expires() -> None:

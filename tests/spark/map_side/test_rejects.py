@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from airflow_dataflow_provider import DataError, Files
+from airflow_dataflow_provider.progress.log.row_counts import RowCounts
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.upkeep.set_aside import REJECTED_FOLDER
-from airflow_dataflow_provider.spark.map_side.map_task import Report, set_aside
+from airflow_dataflow_provider.spark.map_side.map_report import MapReport
+from airflow_dataflow_provider.spark.map_side.map_task import set_aside
 from airflow_dataflow_provider.spark.map_side.rejects import refuse_too_many
 
 SOURCE = Files("source/*.parquet", event_time="at", max_rejected_share=0.1)
 
 
-def report(state: Path) -> Report:
-    found = Report()
-    found.read, found.rejected = 10, 5
+def report(state: Path) -> MapReport:
+    files = []
     for file, reason, count in (("a.parquet", "at is null", 2), ("a.parquet", "at is not a time", 1), ("b", "late", 2)):
         rows = pl.DataFrame({"_file": [file] * count, "_reason": [reason] * count})
-        found.rejected_files.append(set_aside(str(state), REJECTED_FOLDER, 0, rows))
-    return found
+        files.append(set_aside(str(state), REJECTED_FOLDER, 0, rows))
+    return MapReport(RowCounts(10, rejected=5), rejected_files=tuple(files))
 
 
 def test_the_refusal_names_the_reasons_and_the_file_of_the_rows(tmp_path: Path) -> None:
@@ -46,7 +48,7 @@ def test_rows_that_cannot_be_read_back_do_not_hide_the_refusal(tmp_path: Path) -
 
 def test_as_many_as_are_allowed_are_no_error(tmp_path: Path) -> None:
     found = report(tmp_path)
-    found.rejected = 1
+    found = replace(found, rows=RowCounts(10, rejected=1))
     refuse_too_many(SOURCE, found, Store.open(tmp_path), all_are_too_many=True)
 
 
@@ -55,7 +57,7 @@ ANY_SHARE = Files("source/*.parquet", event_time="at")
 
 def test_rows_that_are_all_malformed_are_refused_unless_the_source_allows_it(tmp_path: Path) -> None:
     found = report(tmp_path)
-    found.read = found.rejected
+    found = replace(found, rows=RowCounts(5, rejected=5))
     with pytest.raises(DataError, match="all 5 rows were rejected: at is null") as refusal:
         refuse_too_many(ANY_SHARE, found, Store.open(tmp_path), all_are_too_many=True)
     assert refusal.value.code == "DATA_REJECTED"
@@ -63,5 +65,4 @@ def test_rows_that_are_all_malformed_are_refused_unless_the_source_allows_it(tmp
     refuse_too_many(ANY_SHARE, found, Store.open(tmp_path), all_are_too_many=False)
     allowed = Files("source/*.parquet", event_time="at", max_rejected_share=1)
     refuse_too_many(allowed, found, Store.open(tmp_path), all_are_too_many=True)
-    found.accepted = 1
-    refuse_too_many(ANY_SHARE, found, Store.open(tmp_path), all_are_too_many=True)
+    refuse_too_many(ANY_SHARE, replace(found, accepted=1), Store.open(tmp_path), all_are_too_many=True)

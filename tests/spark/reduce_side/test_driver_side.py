@@ -51,7 +51,8 @@ def where(state: Path) -> list[bool]:
     for record in log.records():
         prepared = log.prepared(record.epoch)
         assert prepared is not None
-        workers = set(prepared.details["workers"].values())
+        assert prepared.result is not None
+        workers = set(prepared.result.workers.values())
         if workers:
             assert workers == {HERE} or HERE not in workers
             found.append(workers == {HERE})

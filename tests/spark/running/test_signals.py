@@ -22,8 +22,8 @@ from airflow_dataflow_provider import (
     Sum,
 )
 from airflow_dataflow_provider.model.interval import Interval
-from airflow_dataflow_provider.model.time import MIN_TIME, iso
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
+from airflow_dataflow_provider.progress.log.epoch_result import EpochResult
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.log.records import EpochPlan
 from airflow_dataflow_provider.progress.log.split import Split
@@ -32,6 +32,8 @@ from airflow_dataflow_provider.progress.ownership.owner import Ownership
 from airflow_dataflow_provider.progress.requests import signals
 from airflow_dataflow_provider.progress.requests.requests import pending, request_signal
 from airflow_dataflow_provider.progress.store.store import Store
+from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState
+from airflow_dataflow_provider.spark.running.checkpoint import Checkpoint
 from airflow_dataflow_provider.spark.running.epochs import Epochs
 from airflow_dataflow_provider.spark.running.run import Run
 from airflow_dataflow_provider.spark.running.submit import Submission, run
@@ -83,15 +85,14 @@ class Driver(Epochs):
         )  # type: ignore[arg-type]  # fmt: skip
         super().__init__(what)
 
-    def _execute(self, plan: EpochPlan, files: object) -> dict[str, Any]:
+    def _execute(self, plan: EpochPlan, files: object) -> EpochResult:
         self._die("planned")
         assert (files is not None) == (plan.kind in ("data", "interval"))
-        return {
-            "panes": 0, "pane_files": [], "read": 0, "late": 0, "expired": 0, "rejected": 0, "state_bytes": 0,
-            "horizon": iso(MIN_TIME), "frontier": iso(MIN_TIME), "distinct": 0.0, "chains": {}, "further": [],
-            "left_out": None, "observed": None, "files": [], "read_splits": ReadChain().to_json(),
-            "delays": Observation().to_json(), "clock_processing_time": iso(0),
-        }  # fmt: skip
+        checkpoint = Checkpoint(
+            (StageState({}),), 0, distinct=0.0, sent=None, observed=None, delays=Observation(), state_bytes=0,
+            read_splits=ReadChain(),
+        )  # fmt: skip
+        return EpochResult(checkpoint=checkpoint.to_json())
 
     def _forget_signals(self, committed: EpochPlan | None) -> None:
         self._die("committed")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from airflow_dataflow_provider import ACCUMULATING, StateError
+from airflow_dataflow_provider.progress.log.epoch_result import EpochResult
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.log.records import Prepared
-from airflow_dataflow_provider.progress.panes.pane_commits import REACH
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from tests.progress.samples import plan, record
@@ -27,9 +27,9 @@ def state(tmp_path: Path) -> Path:
     log, epochs = open_log(tmp_path, pipeline()), EpochLog(Store.open(tmp_path))
     for epoch in range(EPOCHS):
         epochs.plan(plan(epoch))
-        epochs.prepare(Prepared(epoch, 1, {}))
+        epochs.prepare(Prepared(epoch, 1, EpochResult()))
         publish(*log, epoch, [Said("a", 0, epoch)])
-        epochs.commit(record(epoch, details={REACH: epoch}))
+        epochs.commit(record(epoch, panes_until=epoch))
     return tmp_path
 
 

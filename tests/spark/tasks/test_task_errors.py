@@ -42,12 +42,12 @@ from airflow_dataflow_provider.spark.running.submit import Submission, run
 from airflow_dataflow_provider.spark.sources.listing import SourceListing
 from airflow_dataflow_provider.spark.stages.epoch_context import EpochContext
 from airflow_dataflow_provider.spark.stages.stages import Stages
+from airflow_dataflow_provider.spark.tasks.shuffled import MESSAGE
 from airflow_dataflow_provider.spark.tasks.task_errors import (
     ATTEMPTS,
-    FAILURE,
-    as_result,
     succeeded,
-    to_every_partition,
+    with_error,
+    with_error_to_all,
 )
 from tests.spark.events import events, pipeline, write_files
 
@@ -75,7 +75,7 @@ def test_an_error_is_the_last_thing_that_a_task_answers_and_ends_the_epoch() -> 
         yield 1
         raise REFUSAL
 
-    answered = [*as_result(answers())]
+    answered = [*with_error(answers())]
     assert answered == [1, REFUSAL]
     with pytest.raises(StateError, match="damaged"):
         succeeded(answered)
@@ -87,9 +87,9 @@ def test_what_may_pass_stays_an_exception_that_spark_tries_again() -> None:
         raise OSError(5, "Input/output error")
 
     with pytest.raises(OSError, match="Input/output"):
-        [*as_result(answers())]
+        [*with_error(answers())]
     with pytest.raises(OSError, match="Input/output"):
-        [*to_every_partition(((each, ("", b"")) for each in answers()), PARTITIONS)]
+        [*with_error_to_all(((each, ("", b"")) for each in answers()), PARTITIONS)]
 
 
 @pytest.mark.parametrize(
@@ -114,10 +114,10 @@ def test_of_a_storage_that_may_be_back_soon_only_the_last_attempt_tells(
         raise REFUSAL from cause
 
     if told:
-        assert [*as_result(answers())] == [1, REFUSAL]
+        assert [*with_error(answers())] == [1, REFUSAL]
         return
     with pytest.raises(StateError):
-        [*as_result(answers())]
+        [*with_error(answers())]
 
 
 @pytest.fixture
@@ -138,11 +138,11 @@ def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Split
     return [tuple(SourceListing(Files(str(tmp_path / "source"), event_time="happened")).everything())]
 
 
-def test_a_map_tasks_error_goes_to_every_partition_and_none_of_them_reduces(
+def test_a_map_tasks_error_goes_with_error_to_all_and_none_of_them_reduces(
     job: EpochJob, damaged: list[tuple[Split, ...]], tmp_path: Path
 ) -> None:
     sent = [*job.map_side.run_task(damaged)]
-    assert {to for to, (origin, _) in sent if origin == FAILURE} == {*range(PARTITIONS)}
+    assert {to for to, (origin, _) in sent if origin == MESSAGE} == {*range(PARTITIONS)}
     with pytest.raises(DataError) as failure:
         job.advance([StageState.empty(PARTITIONS)], DriverSide(PARTITIONS, sent).run_stage)
     assert failure.value.code == "DATA_UNREADABLE"
