@@ -22,6 +22,7 @@ from airflow_dataflow_provider.cli.failures import tell
 from airflow_dataflow_provider.cli.run import add_policies_to
 from airflow_dataflow_provider.model.clock import Clock
 from airflow_dataflow_provider.model.errors import DataError, DataflowError, InterruptedRunError
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import to_micros
 from airflow_dataflow_provider.model.watermarks import END_OF_INPUT, WatermarkCurve
 from airflow_dataflow_provider.progress.log.log import EpochLog
@@ -73,7 +74,7 @@ def commit(
 ) -> None:
     log, now = EpochLog(store), wall_clock()
     last = log.last_record()
-    interval = (to_micros(asked.start), to_micros(asked.end)) if asked.start else None
+    interval = Interval(to_micros(asked.start), to_micros(asked.end)) if asked.start else None
     whole = asked.mode == "batch"
     clock = Clock(now, END_OF_INPUT if whole else WatermarkCurve.flat(to_micros(watermark)))
     plan = EpochPlan(
