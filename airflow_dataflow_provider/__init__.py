@@ -9,6 +9,8 @@ sensors have modules of their own, where Airflow looks for them.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from airflow_dataflow_provider.model import triggers as _triggers
+from airflow_dataflow_provider.model import windows as _windows
 from airflow_dataflow_provider.model.batch import BatchPolicies, ProcessingTimeAtEndOfInput, ShuffleMode
 from airflow_dataflow_provider.model.combiners import (
     Collect,
@@ -48,41 +50,9 @@ from airflow_dataflow_provider.model.refinement import ACCUMULATING, ACCUMULATIN
 from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.sinks import PaneLog
 from airflow_dataflow_provider.model.sources import INGRESS_TIME, Files
-from airflow_dataflow_provider.model.triggers import (
-    AfterDelay,
-    AfterWatermark,
-    AllOf,
-    AnyOf,
-    AtBytes,
-    AtCount,
-    AtEpoch,
-    AtPattern,
-    AtPeriod,
-    AtPunctuation,
-    AtSignal,
-    AtWatermark,
-    Repeat,
-    RepeatUntil,
-    SequenceOf,
-    Situation,
-    Trigger,
-    TriggerState,
-    one_or_more,
-    optional,
-    zero_or_more,
-)
+from airflow_dataflow_provider.model.triggers import *  # noqa: F403 - what the folder lists
 from airflow_dataflow_provider.model.watermark_policies import BoundedDelay, DelayWatermark
-from airflow_dataflow_provider.model.windows import (
-    CalendarUnit,
-    CalendarWindows,
-    FixedWindows,
-    GlobalWindows,
-    SessionWindows,
-    SlidingWindows,
-    Window,
-    WindowStrategy,
-    merge_intersecting,
-)
+from airflow_dataflow_provider.model.windows import *  # noqa: F403 - what the folder lists
 from airflow_dataflow_provider.user_modules import look_where_told
 
 if TYPE_CHECKING:
@@ -124,22 +94,8 @@ __all__ = [
     "END_OF_WINDOW",
     "INGRESS_TIME",
     "LATEST",
-    "AfterDelay",
-    "AfterWatermark",
-    "AllOf",
-    "AnyOf",
-    "AtBytes",
-    "AtCount",
-    "AtEpoch",
-    "AtPattern",
-    "AtPeriod",
-    "AtPunctuation",
-    "AtSignal",
-    "AtWatermark",
     "BatchPolicies",
     "BoundedDelay",
-    "CalendarUnit",
-    "CalendarWindows",
     "Collect",
     "Combiner",
     "Count",
@@ -153,8 +109,6 @@ __all__ = [
     "EngineError",
     "Files",
     "First",
-    "FixedWindows",
-    "GlobalWindows",
     "InterruptedRunError",
     "Last",
     "Max",
@@ -173,16 +127,10 @@ __all__ = [
     "PythonPredicate",
     "Quantiles",
     "Refinement",
-    "Repeat",
-    "RepeatUntil",
     "Risk",
     "RuntimeMode",
-    "SequenceOf",
-    "SessionWindows",
     "ShuffleMode",
     "SideOutputs",
-    "Situation",
-    "SlidingWindows",
     "SparkColumns",
     "StateError",
     "StdDev",
@@ -190,17 +138,11 @@ __all__ = [
     "Sum",
     "TestStream",
     "TopK",
-    "Trigger",
-    "TriggerState",
     "Variance",
     "Vectorised",
     "VectorisedCombiner",
-    "Window",
-    "WindowStrategy",
     "column",
-    "merge_intersecting",
-    "one_or_more",
-    "optional",
     "run",
-    "zero_or_more",
 ]
+__all__ += _triggers.__all__
+__all__ += _windows.__all__

@@ -12,7 +12,8 @@ from airflow_dataflow_provider.model.par_do import AssignWindows, ParDo, Vectori
 from airflow_dataflow_provider.model.refinement import Refinement
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, duration_text
 from airflow_dataflow_provider.model.triggers import Trigger
-from airflow_dataflow_provider.model.windows import WindowStrategy, expired_until
+from airflow_dataflow_provider.model.windows import WindowStrategy
+from airflow_dataflow_provider.model.windows.window import expired_until
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.risk import Risk

@@ -77,6 +77,8 @@ def names_in(module: str) -> frozenset[str]:
                 found.add(name)
             case ast.Assign(targets=targets):
                 found.update(target.id for target in targets if isinstance(target, ast.Name))
+            case ast.ImportFrom(module=str(source), names=[ast.alias(name="*")]):
+                found.update(names_in(source))
             case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
                 found.update(alias.asname or alias.name for alias in aliases)
     return frozenset(found)

@@ -19,7 +19,8 @@ from airflow_dataflow_provider import (
 )
 from airflow_dataflow_provider.model.hashing import key_hash
 from airflow_dataflow_provider.model.time import ELEMENT_TIMES, LONGEST, duration_text, to_micros
-from airflow_dataflow_provider.model.windows import GLOBAL_WINDOW, merge_intersecting
+from airflow_dataflow_provider.model.windows import merge_intersecting
+from airflow_dataflow_provider.model.windows.window import GLOBAL_WINDOW
 
 TIMES = st.integers(ELEMENT_TIMES[0], ELEMENT_TIMES[1] - 1)
 SIZES = st.integers(1, LONGEST)

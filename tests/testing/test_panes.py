@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from airflow_dataflow_provider import ACCUMULATING_AND_RETRACTING, FixedWindows, Pipeline
 from airflow_dataflow_provider.model.elements import Pane, PaneTiming
-from airflow_dataflow_provider.model.windows import GLOBAL_WINDOW, Window
+from airflow_dataflow_provider.model.windows.window import GLOBAL_WINDOW, Window
 from airflow_dataflow_provider.reference.interpreter import Epoch, interpret
 from airflow_dataflow_provider.testing.panes import ExpectedPane, assert_panes, canonical_order, pane
 from airflow_dataflow_provider.testing.strategies import cases

@@ -11,7 +11,7 @@ from airflow_dataflow_provider.model.combiners import VectorisedCombiner
 from airflow_dataflow_provider.model.elements import Element, Key
 from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.model.triggers import Situation
-from airflow_dataflow_provider.model.windows import Merged
+from airflow_dataflow_provider.model.windows.strategy import Merged
 
 HOUR: Micros = 3_600_000_000
 

@@ -8,21 +8,17 @@ from airflow_dataflow_provider.model.windows.calendar import CalendarUnit, Calen
 from airflow_dataflow_provider.model.windows.fixed import FixedWindows, GlobalWindows
 from airflow_dataflow_provider.model.windows.sessions import SessionWindows, merge_intersecting
 from airflow_dataflow_provider.model.windows.sliding import SlidingWindows
-from airflow_dataflow_provider.model.windows.strategy import Merged, WindowStrategy
-from airflow_dataflow_provider.model.windows.window import GLOBAL_WINDOW, Key, Window, expired_until
+from airflow_dataflow_provider.model.windows.strategy import WindowStrategy
+from airflow_dataflow_provider.model.windows.window import Window
 
 __all__ = [
-    "GLOBAL_WINDOW",
     "CalendarUnit",
     "CalendarWindows",
     "FixedWindows",
     "GlobalWindows",
-    "Key",
-    "Merged",
     "SessionWindows",
     "SlidingWindows",
     "Window",
     "WindowStrategy",
-    "expired_until",
     "merge_intersecting",
 ]

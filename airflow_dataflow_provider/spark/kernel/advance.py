@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from airflow_dataflow_provider.model.windows import expired_until
+from airflow_dataflow_provider.model.windows.window import expired_until
 from airflow_dataflow_provider.spark.kernel import publishing
 from airflow_dataflow_provider.spark.kernel.columns import FINISHED
 from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Outcome, Progress

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import override
 
-from airflow_dataflow_provider.model.windows import expired_until
+from airflow_dataflow_provider.model.windows.window import expired_until
 from airflow_dataflow_provider.spark.kernel import by_element, ranges
 from airflow_dataflow_provider.spark.kernel.codes import sorted_order
 from airflow_dataflow_provider.spark.kernel.columns import (

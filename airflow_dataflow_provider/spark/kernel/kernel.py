@@ -85,7 +85,7 @@ class Kernel:
         self.schema = {name: schema[name] for name in grouping.input_columns()}
         self.aggregates = Aggregates.of(grouping, schema, retracting=takes_back)
         self.percentiles = Percentiles(trigger)
-        self.trigger = compile_trigger(trigger, self.percentiles)
+        self.trigger = compile_trigger(trigger, self.percentiles, "_trigger")
         self.key_types = {column: schema[column] for column in grouping.key}
         self.merges = window.merges
         own = any(isinstance(node, OwnNode) for node in [*_trigger_nodes(self.trigger)])

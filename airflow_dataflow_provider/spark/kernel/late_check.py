@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros
-from airflow_dataflow_provider.model.windows import expired_until
+from airflow_dataflow_provider.model.windows.window import expired_until
 from airflow_dataflow_provider.spark.kernel.columns import END
 from airflow_dataflow_provider.spark.values.intervals import contains
 

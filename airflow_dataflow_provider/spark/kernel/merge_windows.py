@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from airflow_dataflow_provider.model.windows import SessionWindows, expired_until
+from airflow_dataflow_provider.model.windows import SessionWindows
+from airflow_dataflow_provider.model.windows.window import expired_until
 from airflow_dataflow_provider.spark.kernel import direct_addressing
 from airflow_dataflow_provider.spark.kernel.codes import Codes, order_by
 from airflow_dataflow_provider.spark.kernel.columns import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from airflow_dataflow_provider.model.windows import expired_until
+from airflow_dataflow_provider.model.windows.window import expired_until
 from airflow_dataflow_provider.spark.kernel.columns import END, FINISHED, INDEX, PASSED
 from airflow_dataflow_provider.spark.kernel.triggers.node import Indices, Mask
 

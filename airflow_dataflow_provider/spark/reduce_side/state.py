@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from airflow_dataflow_provider.model.windows import expired_until
+from airflow_dataflow_provider.model.windows.window import expired_until
 from airflow_dataflow_provider.progress.log.state_files import KEYED
 from airflow_dataflow_provider.progress.store.written_file import WrittenFile, damaged
 from airflow_dataflow_provider.spark.kernel.columns import END

@@ -71,7 +71,7 @@ def test_a_trigger_of_clocks_is_next_due_exactly_when_it_fires_a_window(
     trigger: Trigger, open_windows: list[tuple[int, int | None, bool]], clocks: list[Clock]
 ) -> None:
     percentiles = Percentiles(trigger)
-    node = compile_trigger(trigger, percentiles)
+    node = compile_trigger(trigger, percentiles, "_trigger")
     end = np.array([each[0] for each in open_windows])
     first = np.array([NOT_FRESH if each[1] is None else each[1] for each in open_windows])
     passed = np.array([each[2] for each in open_windows]).astype(np.uint32) * percentiles.bit(100.0)

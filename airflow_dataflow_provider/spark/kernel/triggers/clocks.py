@@ -12,9 +12,20 @@ import polars as pl
 from typing_extensions import override
 
 from airflow_dataflow_provider.model.time import Micros
+from airflow_dataflow_provider.model.triggers import AtEpoch, AtSignal, AtWatermark
 from airflow_dataflow_provider.model.triggers.clocks import ProcessingTimeTrigger
+from airflow_dataflow_provider.spark.kernel.triggers.compile_trigger import compile_trigger
 from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
-from airflow_dataflow_provider.spark.kernel.triggers.node import Indices, Mask, Node, States, Times, Windows, fold
+from airflow_dataflow_provider.spark.kernel.triggers.node import (
+    Indices,
+    Mask,
+    Node,
+    Percentiles,
+    States,
+    Times,
+    Windows,
+    fold,
+)
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.clock import Clock
@@ -87,6 +98,11 @@ class AtWatermarkNode(ClockNode):
         return NextDue({self.percentile: reading})
 
 
+@compile_trigger.register
+def _(trigger: AtWatermark, percentiles: Percentiles, _path: str) -> Node:
+    return AtWatermarkNode(trigger.percentile, percentiles.bit(trigger.percentile))
+
+
 @dataclass(frozen=True)
 class ProcessingTimeNode(ClockNode):
     """``AtPeriod``, ``AfterDelay``, and other triggers that are due at a processing time."""
@@ -107,6 +123,11 @@ class ProcessingTimeNode(ClockNode):
         return NextDue(processing_time=reading)
 
 
+@compile_trigger.register
+def _(trigger: ProcessingTimeTrigger, _percentiles: Percentiles, _path: str) -> Node:
+    return ProcessingTimeNode(trigger)
+
+
 @dataclass(frozen=True)
 class AtEpochNode(Node):
     """``AtEpoch``: where the epoch has brought something."""
@@ -122,6 +143,11 @@ class AtEpochNode(Node):
     @override
     def next_due(self, states: States, now: Windows, rows: Mask) -> NextDue:
         return NextDue()  # only elements can make it due
+
+
+@compile_trigger.register
+def _(_trigger: AtEpoch, _percentiles: Percentiles, _path: str) -> Node:
+    return AtEpochNode()
 
 
 @dataclass(frozen=True)
@@ -159,3 +185,8 @@ class AtSignalNode(Node):
     @override
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
         fold(np.logical_or, states[self.path][rows], into, merged[self.path])
+
+
+@compile_trigger.register
+def _(trigger: AtSignal, _percentiles: Percentiles, path: str) -> Node:
+    return AtSignalNode(path, trigger.name)

@@ -10,15 +10,23 @@ import numpy as np
 import polars as pl
 from typing_extensions import override
 
+from airflow_dataflow_provider.model.triggers import AllOf, AnyOf, Repeat, RepeatUntil, SequenceOf, Trigger
+from airflow_dataflow_provider.spark.kernel.triggers.compile_trigger import compile_trigger
 from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
 from airflow_dataflow_provider.spark.kernel.triggers.node import (
     Elements,
     Indices,
     Mask,
     Node,
+    Percentiles,
     States,
     Windows,
 )
+
+
+def _parts(trigger: Trigger, percentiles: Percentiles, path: str) -> tuple[Node, ...]:
+    parts = enumerate(trigger.children())
+    return tuple(compile_trigger(part, percentiles, f"{path}.{index}") for index, part in parts)
 
 
 class _Parallel(Node):
@@ -75,6 +83,11 @@ class RepeatNode(_Parallel):
         return self.inner.next_firing(states, elements, rows, at)
 
 
+@compile_trigger.register
+def _(trigger: Repeat, percentiles: Percentiles, path: str) -> Node:
+    return RepeatNode(compile_trigger(trigger.trigger, percentiles, path))
+
+
 @dataclass(frozen=True)
 class RepeatUntilNode(_Parallel):
     """``RepeatUntil``."""
@@ -103,6 +116,11 @@ class RepeatUntilNode(_Parallel):
         return np.minimum(*(node.next_firing(states, elements, rows, at) for node in self.nodes))
 
 
+@compile_trigger.register
+def _(trigger: RepeatUntil, percentiles: Percentiles, path: str) -> Node:
+    return RepeatUntilNode(*_parts(trigger, percentiles, path))
+
+
 @dataclass(frozen=True)
 class AnyOfNode(_Parallel):
     """``AnyOf``."""
@@ -125,6 +143,11 @@ class AnyOfNode(_Parallel):
         """Whichever comes first."""
         first: Indices = np.minimum.reduce([node.next_firing(states, elements, rows, at) for node in self.nodes])
         return first
+
+
+@compile_trigger.register
+def _(trigger: AnyOf, percentiles: Percentiles, path: str) -> Node:
+    return AnyOfNode(_parts(trigger, percentiles, path))
 
 
 @dataclass(frozen=True)
@@ -192,6 +215,11 @@ class AllOfNode(_Parallel):
             merged[name][into] = True
             merged[name][into[going]] = False
             node.merge(states, rows[going], into[going], merged)
+
+
+@compile_trigger.register
+def _(trigger: AllOf, percentiles: Percentiles, path: str) -> Node:
+    return AllOfNode(path, _parts(trigger, percentiles, path))
 
 
 @dataclass(frozen=True)
@@ -267,3 +295,8 @@ class SequenceOfNode(Node):
         for index, node in enumerate(self.nodes):
             mine = (position == index) & (least[into] == index)
             node.merge(states, rows[mine], into[mine], merged)
+
+
+@compile_trigger.register
+def _(trigger: SequenceOf, percentiles: Percentiles, path: str) -> Node:
+    return SequenceOfNode(path, _parts(trigger, percentiles, path))

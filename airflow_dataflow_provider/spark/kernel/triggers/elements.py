@@ -10,8 +10,9 @@ import polars as pl
 from typing_extensions import override
 
 from airflow_dataflow_provider.model.predicates import Predicate
-from airflow_dataflow_provider.model.triggers import AtPattern
+from airflow_dataflow_provider.model.triggers import AtBytes, AtCount, AtPattern, AtPunctuation
 from airflow_dataflow_provider.spark.kernel.predicates import mask_of
+from airflow_dataflow_provider.spark.kernel.triggers.compile_trigger import compile_trigger
 from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
 from airflow_dataflow_provider.spark.kernel.triggers.node import (
     Column,
@@ -19,6 +20,7 @@ from airflow_dataflow_provider.spark.kernel.triggers.node import (
     Indices,
     Mask,
     Node,
+    Percentiles,
     States,
     Windows,
     fold,
@@ -84,6 +86,11 @@ class AtCountNode(TotalNode):
         states[self.path][rows] += upto - at
 
 
+@compile_trigger.register
+def _(trigger: AtCount, _percentiles: Percentiles, path: str) -> Node:
+    return AtCountNode(path, trigger.n)
+
+
 @dataclass(frozen=True)
 class AtBytesNode(TotalNode):
     """``AtBytes``: a search in the running total."""
@@ -111,6 +118,11 @@ class AtBytesNode(TotalNode):
         """Their bytes are added."""
         before = self._before(elements)
         states[self.path][rows] += before[upto] - before[at]
+
+
+@compile_trigger.register
+def _(trigger: AtBytes, _percentiles: Percentiles, path: str) -> Node:
+    return AtBytesNode(path, trigger.n, trigger.measured)
 
 
 def _weight(name: str, dtype: pl.DataType) -> pl.Expr:
@@ -163,6 +175,11 @@ class AtPunctuationNode(ElementNode):
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
         """Held in one part is held in the whole."""
         fold(np.logical_or, states[self.path][rows], into, merged[self.path])
+
+
+@compile_trigger.register
+def _(trigger: AtPunctuation, _percentiles: Percentiles, path: str) -> Node:
+    return AtPunctuationNode(path, trigger.predicate)
 
 
 @dataclass(frozen=True)
@@ -234,3 +251,8 @@ class AtPatternNode(ElementNode):
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
         """What any part has come to, the whole has come to."""
         fold(np.bitwise_or, states[self.path][rows], into, merged[self.path])
+
+
+@compile_trigger.register
+def _(trigger: AtPattern, _percentiles: Percentiles, path: str) -> Node:
+    return AtPatternNode(path, trigger)

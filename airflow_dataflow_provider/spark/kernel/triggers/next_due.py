@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_dataflow_provider.model.time import MAX_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import percentile_text
-from airflow_dataflow_provider.model.windows import expired_until
+from airflow_dataflow_provider.model.windows.window import expired_until
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.clock import EpochTime
