@@ -10,27 +10,26 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from airflow_dataflow_provider import (
-    AfterDelay,
     AllOf,
     AnyOf,
-    AtBytes,
-    AtCount,
-    AtEpoch,
-    AtPattern,
-    AtPeriod,
-    AtPunctuation,
-    AtSignal,
     AtWatermark,
     Repeat,
     RepeatUntil,
     SequenceOf,
     Trigger,
 )
+from airflow_dataflow_provider.model import triggers as model
+from airflow_dataflow_provider.model.triggers.composites import Composite
 from airflow_dataflow_provider.testing.strategies import triggers
 
 COMPOSITES = (Repeat, RepeatUntil, SequenceOf, AnyOf, AllOf)
-ELEMENTS = (AtCount, AtBytes, AtPunctuation, AtPattern)
-CLOCKS = (AtWatermark, AtPeriod, AfterDelay, AtEpoch, AtSignal)
+LEAVES = [
+    each
+    for each in map(vars(model).get, model.__all__)
+    if isinstance(each, type) and issubclass(each, Trigger) and each is not Trigger and not issubclass(each, Composite)
+]
+ELEMENTS = tuple(leaf for leaf in LEAVES if leaf.looks_at_elements)
+CLOCKS = tuple(leaf for leaf in LEAVES if not leaf.looks_at_elements)
 DRAWN = 1_000
 LEAST = 0.5
 """Of an even share: hypothesis draws by its own lights, but no kind may be rare."""
