@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.triggers import AtEpoch
 from tests.simulate import faults
-from tests.simulate.pipelines import draw_pipeline, written
+from tests.simulate.pipelines import draw_pipeline, ending_of, written
 from tests.simulate.script import (
     Ask,
     Backup,
@@ -46,7 +46,9 @@ def draw(number: int) -> Script:
     pipeline = draw_pipeline(number)
     store: StoreKind = chance.choice(("disk", "disk", "objects"))
     signals = sorted(frozenset[str]().union(*(grouping.trigger.signals() for grouping in pipeline.groupings)))
-    author = _Author(chance, store, signals, pipeline.percentiles(), intervals=_same_in_one_epoch(pipeline))
+    author = _Author(
+        chance, store, signals, pipeline.percentiles(), ending_of(pipeline), intervals=_same_in_one_epoch(pipeline)
+    )  # fmt: skip
     steps = tuple(author.steps())
     return Script(written(pipeline), steps, store, chance.randrange(10**6))
 
@@ -64,6 +66,7 @@ class _Author:
         store: where the state lives.
         signals: the names that the pipeline listens to.
         percentiles: those that it publishes.
+        ending: of its source's files.
         intervals: whether there are batches over intervals.
     """
 
@@ -73,11 +76,12 @@ class _Author:
         store: StoreKind,
         signals: list[str],
         percentiles: tuple[float, ...],
+        ending: str,
         *,
         intervals: bool,
     ) -> None:
         self._chance, self._store, self._signals, self._percentiles = chance, store, signals, percentiles
-        self._intervals = intervals
+        self._ending, self._intervals = ending, intervals
         self._files: list[str] = []
         self._away: list[str] = []
         self._drivers: list[str] = []
@@ -116,7 +120,7 @@ class _Author:
             yield self._offer()
 
     def _offer(self) -> Offer:
-        name = f"{len(self._files):03d}.parquet"
+        name = f"{len(self._files):03d}{self._ending}"
         self._files.append(name)
         far = 0.0 if self._calm or self._chance.random() < 0.95 else self._chance.choice((6e9, -86_400.0))
         return Offer(name, self._rows(), far)

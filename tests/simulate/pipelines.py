@@ -15,9 +15,12 @@ from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.watermark_policies import BoundedDelay, DelayWatermark, WatermarkPolicy
 from airflow_dataflow_provider.testing import strategies, transcript
+from tests.simulate.rows import options
 from tests.spark.comparison import FAMILIES
 
 _MODULES = re.compile(r"airflow_dataflow_provider\.testing\.strategies\.\w+\.")
+ENDINGS = (".parquet", ".csv.gz", ".jsonl.zst", ".parquet")
+"""Of the files of a world, by its number."""
 _DRAWN = 4
 """Of so many the last one is taken: what is drawn first is always trivial."""
 
@@ -40,8 +43,18 @@ def draw_pipeline(number: int) -> Pipeline:
         drawn.append(pipeline)
 
     collect()
-    source = Files("source/*.parquet", event_time="happened", watermark=_policy(number), max_rejected_share=1)
+    ending = ENDINGS[number // 2 % len(ENDINGS)]
+    source = Files(
+        f"source/*{ending}", event_time="happened", watermark=_policy(number), max_rejected_share=1, **options(ending)
+    )
     return replace(drawn[-1], source=source)
+
+
+def ending_of(pipeline: Pipeline) -> str:
+    """What the names of the source's files end in."""
+    if not isinstance(pipeline.source, Files):
+        raise TypeError(pipeline.source)
+    return pipeline.source.path.partition("*")[2]
 
 
 def _policy(number: int) -> WatermarkPolicy:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
+from airflow_dataflow_provider import Csv
 from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.time import Micros, to_datetime
 from airflow_dataflow_provider.testing.strategies import SECOND, START
@@ -22,16 +26,46 @@ _SCHEMA = {
 }
 
 
+_TYPES = {"key": "string", "site": "int64", "whole": "int64", "part": "float64"}
+_BROKEN = {".csv.gz": "ragged\n", ".jsonl.zst": '{"happened": '}
+
+
+def options(ending: str) -> dict[str, Any]:
+    """What a source says of files with an ending."""
+    return {
+        ".parquet": {},
+        ".csv.gz": {"format": Csv(separator=";"), "schema": _TYPES},
+        ".jsonl.zst": {"time_format": "epoch_microseconds", "schema": _TYPES},
+    }[ending]
+
+
 @cache
-def as_file(rows: tuple[Row, ...]) -> bytes:
-    """Rows as a Parquet file."""
+def as_file(rows: tuple[Row, ...], ending: str) -> bytes:
+    """Rows as a file; in one of text a malformed row is a line that is none."""
+    if ending == ".parquet":
+        return _as_parquet(rows)
+    table = _table(tuple(row for row in rows if row[0] is not None))
+    broken = _BROKEN[ending] * sum(row[0] is None for row in rows)
+    if ending == ".csv.gz":
+        moments = pl.col("happened").dt.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00")
+        text = table.with_columns(moments).write_csv(separator=";", quote_style="non_numeric")
+        return gzip.compress((text + broken).encode(), mtime=0)
+    lines = table.with_columns(pl.col("happened").dt.epoch("us")).write_ndjson()
+    return bytes(pa.compress(lines.encode() + broken.replace("{", "\n{").encode(), "zstd", asbytes=True))
+
+
+def _as_parquet(rows: tuple[Row, ...]) -> bytes:
+    buffer = io.BytesIO()
+    _table(rows).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _table(rows: tuple[Row, ...]) -> pl.DataFrame:
     columns = {
         "happened": [None if row[0] is None else to_datetime(moment(row[0])) for row in rows],
         **{name: [row[number] for row in rows] for number, name in enumerate(("key", "site", "whole", "part"), 1)},
     }
-    buffer = io.BytesIO()
-    pl.DataFrame(columns, schema_overrides=_SCHEMA).select(*_SCHEMA).write_parquet(buffer)
-    return buffer.getvalue()
+    return pl.DataFrame(columns, schema_overrides=_SCHEMA).select(*_SCHEMA)
 
 
 def as_elements(rows: Iterable[Row], arrival_time: Micros) -> list[Element]:

@@ -18,7 +18,7 @@ from tests.simulate.disk_store import SCHEME
 from tests.simulate.driver import Driver, drive
 from tests.simulate.filesystem import PROTOCOL, SOURCE, STATE
 from tests.simulate.oracle import Oracle, Wrong
-from tests.simulate.pipelines import read_pipeline
+from tests.simulate.pipelines import ending_of, read_pipeline
 from tests.simulate.rows import as_file, moment
 from tests.simulate.scheduler import LATEST_WRITE, Process, Scheduler
 from tests.simulate.script import (
@@ -109,7 +109,8 @@ class World:
         pipeline = read_pipeline(script.pipeline)
         if not isinstance(pipeline.source, Files):
             raise TypeError(pipeline.source)
-        source = replace(pipeline.source, path=f"{PROTOCOL}://{SOURCE}/*.parquet")
+        self.ending = ending_of(pipeline)
+        source = replace(pipeline.source, path=f"{PROTOCOL}://{SOURCE}/*{self.ending}")
         self.pipeline = replace(pipeline, source=source)
         self.url = f"{SCHEME}{STATE}" if script.store == "disk" else f"{PROTOCOL}://{STATE}/of"
         self.root = STATE if script.store == "disk" else f"{STATE}/of"
@@ -282,7 +283,7 @@ class World:
         path = f"{SOURCE}/{name}"
         self._away.pop(path, None)
         self.scheduler.source.note(path, self.scheduler.now)
-        self.scheduler.source.put(path, as_file(rows), modified)
+        self.scheduler.source.put(path, as_file(rows, self.ending), modified)
         self.oracle.offered(path, self.scheduler.source.files[path], rows)
 
     def _vanish(self, name: str) -> None:
