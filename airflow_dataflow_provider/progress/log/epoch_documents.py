@@ -54,7 +54,7 @@ class EpochDocuments:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._files = NumberedFiles(store, _FOLDER, digits=12)
+        self._files = NumberedFiles(store, _FOLDER)
         self._folders = frozenset[int]()  # groups that have documents, when they were last listed
         self._archived = frozenset[int]()  # groups that are known to have an archive: it never goes away
         self._written = -1  # the greatest epoch that was written here; it is not archived before others follow

@@ -45,8 +45,8 @@ class PaneChain:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._commits = NumberedFiles(store, COMMITS, digits=12)
-        self._snapshots = NumberedFiles(store, SNAPSHOTS, digits=12)
+        self._commits = NumberedFiles(store, COMMITS)
+        self._snapshots = NumberedFiles(store, SNAPSHOTS)
 
     def read(self, until: int | None = None) -> Published:
         """What is published.

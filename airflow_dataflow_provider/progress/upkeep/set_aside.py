@@ -17,6 +17,7 @@ from airflow_dataflow_provider.model.time import Micros, duration
 from airflow_dataflow_provider.progress.log.epoch_result import EpochResult
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.store.documents import load_document
+from airflow_dataflow_provider.progress.store.numbered import EpochFolders
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.store.written_file import WrittenFile
 
@@ -85,19 +86,11 @@ def sweep_orphans(store: Store, log: EpochLog, epochs: range) -> None:
     """Remove the files of committed epochs that no result names."""
     for epoch in epochs:
         for folder in FOLDERS:
-            below = f"{folder}/{epoch:012d}"
-            # S3 answers a listing of a folder that is not there with one of all its neighbours.
-            names = store.list(below) if store.exists(below) else []
-            prepared = log.prepared(epoch) if names else None
-            if prepared is None:  # nothing is there, or nobody says what of it counts
-                continue
-            counted = {file.name.rpartition("/")[2] for file in files_of(prepared.result, folder)}
-            gone = [name for name in names if name.endswith(".parquet") and name not in counted]
-            if len(gone) == len(names):
-                store.delete(below, recursive=True)
-                continue
-            for name in gone:
-                store.delete(f"{below}/{name}")
+            folders = EpochFolders(store, folder)
+            prepared = log.prepared(epoch) if folders.names(epoch) else None
+            if prepared is not None:  # else nothing is there, or no result says what of it counts
+                counted = {file.name for file in files_of(prepared.result, folder)}
+                folders.remove_all_but(epoch, counted, ".parquet")
 
 
 def apply_retention(store: Store, log: EpochLog, retention: Retention, now: Micros) -> None:
@@ -106,9 +99,8 @@ def apply_retention(store: Store, log: EpochLog, retention: Retention, now: Micr
         keep = retention.of(folder)
         if keep is None:
             continue
-        epochs = [int(name) for name in store.list(folder) if name.isdecimal()]
-        gone = []
-        for epoch in islice(epochs, _AT_ONCE):
+        folders, gone = EpochFolders(store, folder), []
+        for epoch in islice(folders.epochs(), _AT_ONCE):
             record = log.record(epoch)
             if record is None or record.finished_at > now - keep:
                 break
@@ -118,4 +110,4 @@ def apply_retention(store: Store, log: EpochLog, retention: Retention, now: Micr
         kept = load_document(store, _RETENTION, dict) or {}
         store.write_json(_RETENTION, {**kept, folder: max(gone[-1] + 1, kept.get(folder, 0))})
         for epoch in gone:
-            store.delete(f"{folder}/{epoch:012d}", recursive=True)
+            folders.remove(epoch)

@@ -20,6 +20,7 @@ from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import MAX_TIME
 from airflow_dataflow_provider.progress.log.row_counts import RowCounts, commonest
 from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.progress.store.numbered import epoch_name
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.store.written_file import WrittenFile
 from airflow_dataflow_provider.progress.upkeep.set_aside import EXPIRED_FOLDER, REJECTED_FOLDER
@@ -221,5 +222,5 @@ def set_expired_aside(context: EpochContext, rows: pl.DataFrame, horizon: Micros
 
 def set_aside(state_url: str, folder: str, epoch: int, rows: pl.DataFrame) -> WrittenFile:
     """Write rows that cannot go on to a file of its own within a folder."""
-    name = f"{epoch:012d}/{uuid.uuid4().hex}.parquet"
+    name = f"{epoch_name(epoch)}/{uuid.uuid4().hex}.parquet"
     return write_parquet(Store.open(state_url), folder, name, rows)

@@ -18,6 +18,7 @@ import polars as pl
 from airflow_dataflow_provider.model.errors import DataflowError
 from airflow_dataflow_provider.model.time import MIN_TIME
 from airflow_dataflow_provider.progress.panes.pane_commits import DATA
+from airflow_dataflow_provider.progress.store.numbered import epoch_name
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.spark.aggregates.overflow import sums_that_fit
 from airflow_dataflow_provider.spark.kernel.advance import advance
@@ -173,7 +174,7 @@ class ReduceSide:
             return result
         if len(panes) <= _FEW:
             return replace(result, panes=len(panes), few_panes=to_blob(panes))
-        name = f"{context.epoch:012d}-{result.partition:04d}-{uuid.uuid4().hex[:8]}.parquet"
+        name = f"{epoch_name(context.epoch)}-{result.partition:04d}-{uuid.uuid4().hex[:8]}.parquet"
         return replace(
             result, panes=len(panes), pane_file=write_parquet(Store.open(context.panes_url), DATA, name, panes)
         )

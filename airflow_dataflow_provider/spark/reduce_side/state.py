@@ -19,6 +19,7 @@ import polars as pl
 
 from airflow_dataflow_provider.model.windows.window import expired_until
 from airflow_dataflow_provider.progress.log.state_files import KEYED
+from airflow_dataflow_provider.progress.store.numbered import EpochFolders, epoch_name
 from airflow_dataflow_provider.progress.store.written_file import WrittenFile, damaged
 from airflow_dataflow_provider.spark.kernel.columns import END
 from airflow_dataflow_provider.spark.kernel.epoch import Outcome
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.model.time import Micros
     from airflow_dataflow_provider.progress.store.store import Store
 
-_EPOCH_DIGITS = 12
 _LONGEST_CHAIN = 16
 _SMALL = 1_000
 """Rows that are not worth rewriting a base for."""
@@ -135,7 +135,7 @@ class Partition:
         rebase = (
             not chain.files or len(chain.files) >= _LONGEST_CHAIN or sum(chain.rows[1:]) + changed > max(live, _SMALL)
         )
-        name = f"{epoch:012d}/{self.stage}-{self.number:04d}-{uuid.uuid4().hex[:8]}.arrow"
+        name = f"{epoch_name(epoch)}/{self.stage}-{self.number:04d}-{uuid.uuid4().hex[:8]}.arrow"
         file = write_arrow(self.store, KEYED, name, outcome.state if rebase else outcome.changed)
         files = (file,) if rebase else (*chain.files, file)
         rows = (live,) if rebase else (*chain.rows, changed)
@@ -143,22 +143,15 @@ class Partition:
         return Chain(files, rows, live, outcome.next_due), file.size
 
 
-def sweep(store: Store, standing: Iterable[WrittenFile], *, before: int) -> None:
+def sweep(store: Store, files: Iterable[WrittenFile], *, before: int) -> None:
     """Remove what no chain holds: leftovers of crashed tasks, and files that a new base replaced.
 
     Args:
         store: the state.
-        standing: the files of all chains.
+        files: those of all chains.
         before: only files of epochs below this number; tasks of later ones may still be writing.
     """
-    kept = {file.name for file in standing}
-    for folder in store.list(KEYED):
-        if len(folder) != _EPOCH_DIGITS or not folder.isdecimal() or int(folder) >= before:
-            continue  # what is not named as an epoch was put there by others
-        names = store.list(f"{KEYED}/{folder}")
-        gone = [name for name in names if name.endswith(".arrow") and f"{folder}/{name}" not in kept]
-        if len(gone) == len(names):
-            store.delete(f"{KEYED}/{folder}", recursive=True)
-            continue
-        for name in gone:
-            store.delete(f"{KEYED}/{folder}/{name}")
+    kept, folders = {file.name for file in files}, EpochFolders(store, KEYED)
+    for epoch in folders.epochs():
+        if epoch < before:
+            folders.remove_all_but(epoch, kept, ".arrow")

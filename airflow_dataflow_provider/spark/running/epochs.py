@@ -23,6 +23,7 @@ from airflow_dataflow_provider.progress.log.records import EpochKind, EpochPlan,
 from airflow_dataflow_provider.progress.log.row_counts import RowCounts
 from airflow_dataflow_provider.progress.log.state_files import KEYED
 from airflow_dataflow_provider.progress.requests import requests, signals
+from airflow_dataflow_provider.progress.store.numbered import EpochFolders
 from airflow_dataflow_provider.progress.upkeep import set_aside
 from airflow_dataflow_provider.progress.upkeep.housekeeping import Housekeeping
 from airflow_dataflow_provider.spark.map_side.map_report import MapReport
@@ -254,7 +255,7 @@ class Epochs:
         if prepared is None:
             executed = self._execute(plan, files)
             for folder in (KEYED, *set_aside.FOLDERS):
-                run.store.sync(f"{folder}/{plan.epoch:012d}")
+                run.store.sync(EpochFolders(run.store, folder).path(plan.epoch))
             run.panes.sync()
             run.ownership.check()
             prepared = run.log.prepare(Prepared(plan.epoch, run.ownership.token, executed))

@@ -16,6 +16,7 @@ from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.progress.panes.pane_chain import PaneChain, Published
 from airflow_dataflow_provider.progress.panes.pane_commits import DATA, PaneCommit
 from airflow_dataflow_provider.progress.panes.pane_snapshots import MergedPanes, PaneSnapshot
+from airflow_dataflow_provider.progress.store.numbered import epoch_name
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.store.written_file import WrittenFile
 from airflow_dataflow_provider.spark.sinks.pane_files import PaneFiles
@@ -135,7 +136,7 @@ class Compaction:
         return MergedPanes(file, 0, newest.epoch, len(counting), newest.committed_at)
 
     def _write(self, epoch: int, kind: str, frame: pl.DataFrame) -> WrittenFile:
-        return write_parquet(self.store, DATA, f"{epoch:012d}-{kind}-{uuid.uuid4().hex[:8]}.parquet", frame)
+        return write_parquet(self.store, DATA, f"{epoch_name(epoch)}-{kind}-{uuid.uuid4().hex[:8]}.parquet", frame)
 
     # What is not needed any more
 

@@ -22,6 +22,7 @@ from airflow_dataflow_provider.progress.panes.pane_commits import (
     check_format,
 )
 from airflow_dataflow_provider.progress.store.documents import load_document
+from airflow_dataflow_provider.progress.store.numbered import epoch_name
 from airflow_dataflow_provider.progress.store.store import Json, Store
 from airflow_dataflow_provider.progress.store.written_file import WrittenFile, damaged
 from airflow_dataflow_provider.spark.aggregates import combiners_to_json
@@ -141,7 +142,7 @@ class PaneWriter:
         """Write the panes that came to the driver; the answer is all files of the epoch."""
         staged = [files[partition] for partition in sorted(files)]
         if few:
-            name = f"{epoch:012d}-driver-{uuid.uuid4().hex[:8]}.parquet"
+            name = f"{epoch_name(epoch)}-driver-{uuid.uuid4().hex[:8]}.parquet"
             staged.append(write_parquet(self._store, DATA, name, pl.concat(few)))
         return tuple(staged)
 

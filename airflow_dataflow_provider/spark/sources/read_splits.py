@@ -19,6 +19,7 @@ import polars as pl
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.progress.log.split import Split
 from airflow_dataflow_provider.progress.log.state_files import READ
+from airflow_dataflow_provider.progress.store.numbered import epoch_name
 from airflow_dataflow_provider.progress.store.written_file import WrittenFile
 from airflow_dataflow_provider.spark.values.frames import read_arrow, write_arrow
 
@@ -137,7 +138,7 @@ class ReadSplits:
         if rows:
             parts = [read_arrow(store, READ, file) for file in chain.files[kept:]]
             frame = pl.concat([*parts, pl.DataFrame(self._since_chain, schema=_TYPES, orient="row")])
-            name = f"{epoch:012d}-{uuid.uuid4().hex[:8]}.arrow"
+            name = f"{epoch_name(epoch)}-{uuid.uuid4().hex[:8]}.arrow"
             file = write_arrow(store, READ, name, frame)
             store.sync(READ)
             files, counts = (*files, file), (*counts, len(frame))
