@@ -45,9 +45,11 @@ class ShuffleMode(StrEnum):
     """
 
     AUTOMATIC = "automatic"
-    """What the engine thinks best: on Spark, blocking."""
+    """The engine chooses for each epoch: one with few rows and open windows is reduced in the driver, which the map
+    tasks send their rows to without an exchange; all others are blocking."""
     ALL_EXCHANGES_BLOCKING = "all-exchanges-blocking"
-    """The map tasks of an epoch write all that they send to shuffle files before the first reduce task reads one."""
+    """Every epoch with elements has an exchange: its map tasks write all that they send to shuffle files before the
+    first reduce task reads one."""
     ALL_EXCHANGES_PIPELINED = "all-exchanges-pipelined"
     """Not applicable, and refused in every mode: Spark has no exchange in which both sides run at the same time."""
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from airflow_dataflow_provider.model.batch import FAIL, FIRE
+from airflow_dataflow_provider.model.batch import FAIL, FIRE, ShuffleMode
 from airflow_dataflow_provider.model.clock import Clock, EpochTime
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.modes import RuntimeMode
@@ -362,6 +362,8 @@ class Epochs:
     def _fits_driver(self, plan: EpochPlan, files: Input | None) -> bool:
         """Whether the driver is to reduce; not an epoch that is done again: what ended it may have been too much."""
         run, before = self._run, self._before
+        if run.policies.shuffle_mode is ShuffleMode.ALL_EXCHANGES_BLOCKING:
+            return False
         if plan.epoch == self._resumed or isinstance(files, Share) or not is_plain(run.stages):
             return False
         if files is not None and (plan.interval is not None or before.sent is None):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -22,6 +23,7 @@ from airflow_dataflow_provider import (
     SessionWindows,
     Sum,
 )
+from airflow_dataflow_provider.model.batch import BatchPolicies, ShuffleMode
 from airflow_dataflow_provider.model.combiners import Combiner
 from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.modes import RuntimeMode
@@ -33,7 +35,11 @@ from airflow_dataflow_provider.progress.log.split import Split
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.spark.reduce_side import driver_side
 from airflow_dataflow_provider.spark.reduce_side.driver_side import ROWS_CONF, has_few_keys, if_little, is_plain
+from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState
+from airflow_dataflow_provider.spark.running.job import EpochJob
 from airflow_dataflow_provider.spark.running.submit import Submission, run
+from airflow_dataflow_provider.spark.running.workers import ThisProcess
+from airflow_dataflow_provider.spark.sources.splits import Input
 from airflow_dataflow_provider.spark.stages.stages import Stages
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
 from airflow_dataflow_provider.testing.audit import panes_of_reference
@@ -67,6 +73,28 @@ def go(
     **conf: str,
 ) -> None:
     run(Submission(what, mode, str(state), conf={"dataflow.state.partitions": "3", **conf}, interval=interval))
+
+
+class Recorded(ThisProcess):
+    """Workers that remember whether the driver was to reduce."""
+
+    def __init__(self) -> None:
+        self.in_driver: list[bool] = []
+
+    def run(self, job: EpochJob, files: Input | None, states: list[StageState], name: str) -> Any:
+        self.in_driver.append(job.in_driver)
+        return super().run(job, files, states, name)
+
+
+@pytest.mark.parametrize(("mode", "in_driver"), [("automatic", True), ("all-exchanges-blocking", False)])
+def test_a_small_epoch_is_reduced_in_the_driver_unless_all_exchanges_are_to_be_blocking(
+    tmp_path: Path, mode: str, in_driver: bool
+) -> None:
+    write_files(tmp_path / "source", events(400), files=1)
+    workers, policies = Recorded(), BatchPolicies(shuffle_mode=ShuffleMode(mode))
+    what, state = pipeline(tmp_path / "source"), str(tmp_path / "state")
+    run(Submission(what, RuntimeMode.BATCH, state, policies=policies, workers=workers))
+    assert workers.in_driver == [in_driver, in_driver]
 
 
 @pytest.mark.spark
