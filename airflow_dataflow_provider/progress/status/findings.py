@@ -91,7 +91,7 @@ class Facts:
             return Finding(
                 "nothing_grouped",
                 f"no pane: {_elements(self.rows.accepted)} came, and no window is open",
-                "look at the steps before the grouping, which may keep none, and at SideOutputs(STATE).expired()",
+                "look at the steps before the grouping, which may keep none, and at SideOutputs(STATE_URL).expired()",
             )
         if self.watermarks.at(100) == MIN_TIME and 0 < self.rows.implausible == self.rows.accepted:
             return Finding(
@@ -105,7 +105,7 @@ class Facts:
             return Finding(
                 "windows_open",
                 f"no pane: {describe_waiting(self.waiting, self.watermarks)}",
-                "run again once newer data has come, or with --mode batch, which publishes everything",
+                "it comes with newer data; a run with --mode batch publishes everything that is there",
             )
         return Finding(
             "nothing_new",
@@ -122,13 +122,13 @@ class Facts:
                 "rejected",
                 f"{rows.rejected:,} of {rows.read:,} rows were rejected"
                 f"{f': {named}' if named else ''}{f', others ({more:,})' if more else ''}",
-                "SideOutputs(STATE).rejected() has them; Files(max_rejected_share=...) says how many are too many",
+                "SideOutputs(STATE_URL).rejected() has them; Files(max_rejected_share=...) says how many are too many",
             )
         if rows.expired:
             yield Finding(
                 "expired",
                 f"{_elements(rows.expired)} came after their windows had expired, and are in no pane",
-                "SideOutputs(STATE).expired() has them; a larger allowed_lateness keeps windows open for longer",
+                "SideOutputs(STATE_URL).expired() has them; a larger allowed_lateness keeps windows open for longer",
             )
         if rows.implausible and has_watermark:
             yield Finding(

@@ -84,9 +84,9 @@ class Status:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Why nothing is published, and what was set aside, over all runs; nothing before the first run."""
-        if self.owner is None and self.epoch is None:
-            return ()
+        """Why nothing is published, and what was set aside, over all runs."""
+        if self.epoch is None and self.state not in ("running", "stopped"):
+            return ()  # it never ran, or its driver says itself what has ended it
         return Facts(self.rows, self.panes, self.watermarks, self.waiting, self.rows.read).findings()
 
     @property

@@ -120,6 +120,8 @@ def test_a_run_fails_where_all_rows_are_rejected_and_so_does_the_next_one(source
         with pytest.raises(DataError, match="all 1 rows were rejected: at is not a time") as refusal:
             go(counting(source), source)
         assert refusal.value.code == "DATA_REJECTED"
+        failed = read_status(str(source.parent / "state"))
+        assert ("all 1 rows were rejected" in failed.detail, failed.findings) == (True, ())
     assert kinds(go(counting(source, max_rejected_share=1), source)) == ["rejected"]
 
 
