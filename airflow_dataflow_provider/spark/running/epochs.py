@@ -296,7 +296,8 @@ class Epochs:
         self._forget_signals(plan)
         if record.takes_part:
             self._before.absorb(record)
-            self.read.commit(split for split in plan.splits or () if split.path in set(result.files))
+            read = set(result.files)
+            self.read.commit(split for split in plan.splits or () if split.path in read)
         if plan.epoch % _SWEEP_EVERY == 0:
             self.sweep()
         run.on_commit(record)
