@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from airflow_dataflow_provider.model.time import Micros
+from airflow_dataflow_provider.model.time import Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 
 
@@ -31,6 +33,28 @@ class Clock:
     def watermark(self) -> Micros:
         """The ordinary watermark, ``W_100``."""
         return self.watermarks.at(100)
+
+    def to_json(self) -> dict[str, Any]:
+        """For the epoch log."""
+        document: dict[str, Any] = {
+            "processing_time": iso(self.processing_time),
+            "watermarks": self.watermarks.to_json(),
+        }
+        if self.signals:
+            document["signals"] = sorted(self.signals)
+        if self.timers_until is not None:
+            document["timers_until"] = iso(self.timers_until)
+        return document
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Clock:
+        """Read back :meth:`to_json`."""
+        return cls(
+            from_iso(document["processing_time"]),
+            WatermarkCurve.from_json(document["watermarks"]),
+            frozenset(document.get("signals", ())),
+            from_iso(document["timers_until"]) if "timers_until" in document else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)

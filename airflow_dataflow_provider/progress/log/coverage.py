@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import Micros
+from airflow_dataflow_provider.progress.store.documents import bad_record
 
 _NAMED = 3
 """Intervals that a message names."""
@@ -30,12 +30,7 @@ class Coverage:
 
     def __post_init__(self) -> None:
         if any(before.end >= after.start for before, after in pairwise(self.intervals)):
-            raise StateError(
-                f"{self.intervals!r} is no set of intervals: they must be in order, and apart",
-                reason="readers rely on it",
-                hint="report it",
-                code="STATE_BAD_RECORD",
-            )
+            raise bad_record(f"{self.intervals!r} is no set of intervals: they must be in order, and apart")
 
     def with_interval(self, added: Interval) -> Coverage:
         """This set and one more interval; intervals that touch become one."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.progress.log.split import Split
+from airflow_dataflow_provider.progress.store.documents import bad_record
 from airflow_dataflow_provider.progress.store.store import Json
 
 
@@ -26,12 +26,7 @@ class LeftOut:
 
     def __post_init__(self) -> None:
         if not self.files or min(split.size for split in self.files) < 0 or self.bytes > self.of:
-            raise StateError(
-                f"{self!r} is no part of an input",
-                reason="readers rely on it",
-                hint="report it",
-                code="STATE_BAD_RECORD",
-            )
+            raise bad_record(f"{self!r} is no part of an input")
 
     @property
     def bytes(self) -> int:

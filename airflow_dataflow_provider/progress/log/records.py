@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
 from airflow_dataflow_provider.model.clock import Clock
-from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, from_iso, iso
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
@@ -21,7 +20,7 @@ from airflow_dataflow_provider.progress.log.left_out import LeftOut
 from airflow_dataflow_provider.progress.log.row_counts import NO_ROWS, RowCounts
 from airflow_dataflow_provider.progress.log.split import Split
 from airflow_dataflow_provider.progress.log.waiting import NOTHING_OPEN, Waiting
-from airflow_dataflow_provider.progress.store.documents import from_optional_iso, optional_iso
+from airflow_dataflow_provider.progress.store.documents import bad_record, from_optional_iso, optional_iso
 from airflow_dataflow_provider.progress.store.store import Json
 
 EpochKind = Literal["data", "clock", "end_of_input", "interval", "abandoned"]
@@ -30,8 +29,6 @@ before it had a result, so that nothing came of it."""
 
 MODES: Final = ("batch", "micro-batch", "streaming")
 """The runtime modes, as the documents and the command line spell them."""
-
-
 _PANES_UNTIL: Final = "panes_until"
 """In a commit, beside the keys of the checkpoint."""
 
@@ -40,11 +37,6 @@ def check_mode(mode: str) -> None:
     """Refuse what is no runtime mode (``STATE_BAD_RECORD``)."""
     if mode not in MODES:
         raise bad_record(f"mode {mode!r} is none of {', '.join(MODES)}")
-
-
-def bad_record(problem: str) -> StateError:
-    """A value that no record may hold: always a mistake of the writer."""
-    return StateError(problem, reason="readers rely on it", hint="report it", code="STATE_BAD_RECORD")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +90,9 @@ class EpochPlan:
             "token": self.token,
             "run_id": self.run_id,
             "mode": self.mode,
-            "clock": _clock_to_json(self.clock),
+            "clock": self.clock.to_json(),
             "planned_at": iso(self.planned_at),
-            "interval": _interval_to_json(self.interval),
+            "interval": None if self.interval is None else self.interval.to_json(),
             "details": details,
             **({"requests": list(self.requests)} if self.requests else {}),
             **({} if self.splits is None else {"splits": self.splits}),
@@ -116,9 +108,9 @@ class EpochPlan:
             token=document["token"],
             run_id=document["run_id"],
             mode=document["mode"],
-            clock=_clock_from_json(document["clock"]),
+            clock=Clock.from_json(document["clock"]),
             planned_at=from_iso(document["planned_at"]),
-            interval=_interval_from_json(document["interval"]),
+            interval=None if document["interval"] is None else Interval.from_json(document["interval"]),
             estimate=WatermarkCurve.from_json(details["told"]) if "told" in details else None,
             forgotten=tuple(details.get("forgotten", ())),
             requests=tuple(document.get("requests", ())),
@@ -258,7 +250,7 @@ class EpochRecord:
             "mode": self.mode,
             "run_id": self.run_id,
             "token": self.token,
-            "clock": _clock_to_json(self.clock),
+            "clock": self.clock.to_json(),
             "published": self.published.to_json(),
             "claimable": self.claimable,
             "end_of_input": self.end_of_input,
@@ -266,7 +258,7 @@ class EpochRecord:
             "panes": self.panes,
             "frontier": optional_iso(self.frontier),
             "backlog": self.backlog,
-            "interval": _interval_to_json(self.interval),
+            "interval": None if self.interval is None else self.interval.to_json(),
             "started_at": iso(self.started_at),
             "finished_at": iso(self.finished_at),
             "left_out": None if self.left_out is None else self.left_out.to_json(),
@@ -291,7 +283,7 @@ class EpochRecord:
             mode=document["mode"],
             run_id=document["run_id"],
             token=document["token"],
-            clock=_clock_from_json(document["clock"]),
+            clock=Clock.from_json(document["clock"]),
             published=WatermarkCurve.from_json(document["published"]),
             claimable=document["claimable"],
             end_of_input=document["end_of_input"],
@@ -299,7 +291,7 @@ class EpochRecord:
             panes=document["panes"],
             frontier=from_optional_iso(document["frontier"]),
             backlog=document["backlog"],
-            interval=_interval_from_json(document["interval"]),
+            interval=None if document["interval"] is None else Interval.from_json(document["interval"]),
             started_at=from_iso(document["started_at"]),
             finished_at=from_iso(document["finished_at"]),
             checkpoint={name: value for name, value in document["details"].items() if name != _PANES_UNTIL},
@@ -322,29 +314,3 @@ def _check(epoch: int, kind: str, mode: str, interval: Interval | None) -> None:
     check_mode(mode)
     if (kind == "interval") != (interval is not None):
         raise bad_record(f"epoch {epoch}: an interval epoch, and no other, has an interval")
-
-
-def _clock_to_json(clock: Clock) -> Json:
-    document: Json = {"processing_time": iso(clock.processing_time), "watermarks": clock.watermarks.to_json()}
-    if clock.signals:
-        document["signals"] = sorted(clock.signals)
-    if clock.timers_until is not None:
-        document["timers_until"] = iso(clock.timers_until)
-    return document
-
-
-def _clock_from_json(document: Json) -> Clock:
-    return Clock(
-        from_iso(document["processing_time"]),
-        WatermarkCurve.from_json(document["watermarks"]),
-        frozenset(document.get("signals", ())),
-        from_optional_iso(document.get("timers_until")),
-    )
-
-
-def _interval_to_json(interval: Interval | None) -> list[str] | None:
-    return None if interval is None else interval.to_json()
-
-
-def _interval_from_json(document: list[str] | None) -> Interval | None:
-    return None if document is None else Interval.from_json(document)

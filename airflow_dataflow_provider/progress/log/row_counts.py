@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.progress.store.documents import bad_record
 from airflow_dataflow_provider.progress.store.store import Json
 
 _MOST_REASONS: Final = 8
@@ -35,12 +35,7 @@ class RowCounts:
 
     def __post_init__(self) -> None:
         if min(self.read, self.late, self.expired, self.rejected, self.implausible) < 0:
-            raise StateError(
-                f"{self!r}: a count of rows is negative",
-                reason="readers rely on it",
-                hint="report it",
-                code="STATE_BAD_RECORD",
-            )
+            raise bad_record(f"{self!r}: a count of rows is negative")
 
     def __add__(self, other: RowCounts) -> RowCounts:
         return RowCounts(

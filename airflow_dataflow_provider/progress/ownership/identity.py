@@ -10,8 +10,7 @@ from typing import Final
 from airflow_dataflow_provider.model.errors import StateError
 from airflow_dataflow_provider.model.time import Micros, from_iso, iso
 from airflow_dataflow_provider.progress.log.epoch_documents import has_epochs
-from airflow_dataflow_provider.progress.log.records import bad_record
-from airflow_dataflow_provider.progress.store.documents import load_document, parse_document
+from airflow_dataflow_provider.progress.store.documents import bad_record, load_document, parse_document
 from airflow_dataflow_provider.progress.store.store import Json, Store
 
 FORMAT_VERSION: Final = 2

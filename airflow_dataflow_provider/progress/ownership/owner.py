@@ -13,9 +13,9 @@ from typing import Final, Literal, Self, get_args
 
 from airflow_dataflow_provider.model.errors import OwnershipError
 from airflow_dataflow_provider.model.time import Micros, duration, duration_text, from_iso, iso
-from airflow_dataflow_provider.progress.log.records import bad_record, check_mode
+from airflow_dataflow_provider.progress.log.records import check_mode
 from airflow_dataflow_provider.progress.ownership.process import Process
-from airflow_dataflow_provider.progress.store.documents import load_document
+from airflow_dataflow_provider.progress.store.documents import bad_record, load_document
 from airflow_dataflow_provider.progress.store.numbered import NumberedFiles
 from airflow_dataflow_provider.progress.store.store import Json, Store
 from airflow_dataflow_provider.progress.wall import wall_clock

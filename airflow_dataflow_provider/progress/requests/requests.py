@@ -10,10 +10,9 @@ from typing import Final, Literal, get_args
 
 from airflow_dataflow_provider.model.errors import OwnershipError, StateError, SubmissionError
 from airflow_dataflow_provider.model.time import Micros, duration, from_iso, iso, to_datetime
-from airflow_dataflow_provider.progress.log.records import bad_record
 from airflow_dataflow_provider.progress.ownership import identity
 from airflow_dataflow_provider.progress.ownership.owner import present_owner
-from airflow_dataflow_provider.progress.store.documents import load_document
+from airflow_dataflow_provider.progress.store.documents import bad_record, load_document
 from airflow_dataflow_provider.progress.store.store import Json, Store
 
 RequestKind = Literal["stop", "drain", "signal", "forget"]

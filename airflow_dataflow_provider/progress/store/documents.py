@@ -1,4 +1,4 @@
-"""From documents to values and back: what all record types share."""
+"""JSON documents, and the values in them: what all records share."""
 
 from __future__ import annotations
 
@@ -37,6 +37,11 @@ def parse_document(store: Store, path: str, document: Json, parse: Callable[[Jso
             hint="restore the file, or start anew at another state URL",
             code="STATE_UNREADABLE",
         ) from error
+
+
+def bad_record(problem: str) -> StateError:
+    """A value that no record may hold: always a mistake of the writer."""
+    return StateError(problem, reason="readers rely on it", hint="report it", code="STATE_BAD_RECORD")
 
 
 def optional_iso(time: Micros | None) -> str | None:
