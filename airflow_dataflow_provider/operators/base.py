@@ -12,6 +12,7 @@ from airflow.sdk.exceptions import AirflowException
 
 from airflow_dataflow_provider.hooks.reference import PipelineReference
 from airflow_dataflow_provider.model.batch import BatchPolicies, ProcessingTimeAtEndOfInput, ShuffleMode
+from airflow_dataflow_provider.model.errors import DataflowError
 from airflow_dataflow_provider.operators.failures import driver_failure
 from airflow_dataflow_provider.operators.line_levels import LineLevels
 from airflow_dataflow_provider.operators.run_id import RunId
@@ -156,7 +157,9 @@ class DataflowOperator(BaseOperator):
         if run.failure is not None:
             return driver_failure(run.exit_code, run.failure)
         status = self.hook.status(self.state_url)
-        in_state = status.detail if status and owner_run(status) == str(run_id) and status.state == "failed" else ""
+        in_state: DataflowError | str = ""
+        if status and status.owner and owner_run(status) == str(run_id) and status.state == "failed":
+            in_state = status.owner.error or status.detail
         return driver_failure(run.exit_code, in_state or run.error())
 
     def on_kill(self) -> None:

@@ -19,10 +19,10 @@ def driver_failure(exit_code: int | None, reason: DataflowError | str) -> Airflo
 
     Args:
         exit_code: how its process ended, as far as that is known.
-        reason: the error that it left; else the text of one, with its code in front, or what was printed last.
+        reason: the error that it left; else what it said or printed last.
     """
     how = "and left no exit status: its guardian was killed" if exit_code is None else f"with exit status {exit_code}"
-    code = reason.code if isinstance(reason, DataflowError) else reason.partition("]")[0].removeprefix("[")
+    code = reason.code if isinstance(reason, DataflowError) else ""
     return _failure(exit_code, code, f"the driver ended {how}:\n{reason}")
 
 

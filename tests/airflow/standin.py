@@ -132,7 +132,7 @@ def drive(asked: argparse.Namespace) -> None:
         with Heart(ownership):
             run(asked, store, ownership, stopping)
     except BaseException as error:
-        ownership.release(wall_clock(), "failed", str(error))
+        ownership.release(wall_clock(), "failed", error)
         raise
     ownership.release(wall_clock())
     print("driven to the end", flush=True)

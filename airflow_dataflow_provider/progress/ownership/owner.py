@@ -7,11 +7,11 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Literal, Self, get_args
 
-from airflow_dataflow_provider.model.errors import OwnershipError
+from airflow_dataflow_provider.model.errors import DataflowError, OwnershipError
 from airflow_dataflow_provider.model.time import Micros, duration, duration_text, from_iso, iso
 from airflow_dataflow_provider.progress.log.records import check_mode
 from airflow_dataflow_provider.progress.ownership.process import Process
@@ -52,6 +52,7 @@ class OwnerInfo:
         state: what the driver last said of itself.
         heartbeat_at: when it last said so, by its own clock.
         detail: more about the state, for people.
+        error: what ended the driver, if it was an error of this package.
     """
 
     token: int
@@ -69,6 +70,7 @@ class OwnerInfo:
     state: OwnerState = "starting"
     heartbeat_at: Micros = 0
     detail: str = ""
+    error: DataflowError | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         check_mode(self.mode)
@@ -122,6 +124,7 @@ class OwnerInfo:
             "at": iso(self.heartbeat_at),
             "state": self.state,
             "detail": self.detail,
+            "error": None if self.error is None else self.error.to_json(),
             "application_id": self.application_id,
             "ui": self.ui,
         }
@@ -129,7 +132,7 @@ class OwnerInfo:
     @classmethod
     def from_json(cls, document: Json) -> OwnerInfo:
         """Read back :meth:`to_json`, or a claim that has no heartbeat yet."""
-        claimed_at = from_iso(document["claimed_at"])
+        claimed_at, error = from_iso(document["claimed_at"]), document.get("error")
         return cls(
             token=document["token"],
             claim_id=document["claim_id"],
@@ -146,6 +149,7 @@ class OwnerInfo:
             state=document.get("state", "starting"),
             heartbeat_at=from_iso(document["at"]) if "at" in document else claimed_at,
             detail=document.get("detail", ""),
+            error=None if error is None else DataflowError.from_json(error),
         )
 
 
@@ -274,12 +278,18 @@ class Ownership:
         )
 
     def release(
-        self, now: Micros, state: Literal["stopped", "failed", "fenced"] = "stopped", detail: str | None = None
+        self,
+        now: Micros,
+        state: Literal["stopped", "failed", "fenced"] = "stopped",
+        reason: BaseException | str | None = None,
     ) -> None:
-        """Say that the driver has ended. The first release stands."""
+        """Say that the driver has ended, and why. The first release stands."""
         with self._lock:
-            kept = self._info.detail if detail is None else detail
-            self._write(dataclasses.replace(self._info, heartbeat_at=now, state=state, detail=kept))
+            info = dataclasses.replace(self._info, heartbeat_at=now, state=state)
+            if reason is not None:
+                error = reason if isinstance(reason, DataflowError) else None
+                info = dataclasses.replace(info, detail=str(reason) or type(reason).__name__, error=error)
+            self._write(info)
 
     def _write(self, info: OwnerInfo) -> None:
         if self._info.state in {"starting", "running"}:

@@ -138,10 +138,10 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
                 stopping or threading.Event(),
             )
     except OwnershipError as error:
-        ownership.release(now(), "fenced", str(error))
+        ownership.release(now(), "fenced", error)
         raise
     except BaseException as error:
-        ownership.release(now(), "failed", str(error) or type(error).__name__)
+        ownership.release(now(), "failed", error)
         raise
     ownership.release(now(), "stopped")
     return mode

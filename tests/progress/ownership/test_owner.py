@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_dataflow_provider.model.errors import OwnershipError, StateError
+from airflow_dataflow_provider.model.errors import DataError, OwnershipError, StateError
 from airflow_dataflow_provider.progress.ownership.owner import (
     HEARTBEAT_TIMEOUT,
     Heart,
@@ -217,6 +217,14 @@ def test_no_late_heartbeat_raises_the_dead(store: Store) -> None:
     info = present_owner(store)
     assert info is not None
     assert (info.state, info.heartbeat_at, info.detail) == ("failed", NOON + 1, "out of memory")
+
+
+def test_the_error_that_ended_a_driver_is_read_back_with_its_class_and_code(store: Store) -> None:
+    claim(store).release(NOON, "failed", DataError("too many", reason="why", hint="what to do", code="DATA_REJECTED"))
+    info = present_owner(store)
+    assert info is not None
+    assert isinstance(info.error, DataError)
+    assert (info.error.code, str(info.error)) == ("DATA_REJECTED", info.detail)
 
 
 def test_claims_go_on_after_a_thousand(store: Store) -> None:
