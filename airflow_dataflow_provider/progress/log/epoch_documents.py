@@ -61,11 +61,11 @@ class EpochDocuments:
         self._opened: tuple[int, list[bytes]] | None = None
 
     def put(self, epoch: int, kind: str, document: Json, parse: Callable[[Json], T]) -> T:
-        """Create a document of an epoch; the answer is the one that stands."""
+        """Create a document of an epoch; the answer is the stored one."""
         path = self._files.path(epoch, kind)
-        standing = parse_document(self._store, path, self._store.put_if_absent(path, document), parse)
+        stored = parse_document(self._store, path, self._store.put_if_absent(path, document), parse)
         self._written = max(self._written, epoch)
-        return standing
+        return stored
 
     def load(self, epoch: int, kind: str, parse: Callable[[Json], T]) -> T | None:
         """The value in a document of an epoch, or None where there is none.
@@ -154,7 +154,7 @@ class EpochDocuments:
         return pack(found.items())
 
     def _keep(self, group: int, archive: bytes) -> None:
-        """Create an archive, and make sure that what stands has this content, whoever created it."""
+        """Create an archive, and make sure that the stored one has this content, whoever created it."""
         path = self._path(group)
         with contextlib.suppress(FileExistsError):
             self._store.create(path, archive)

@@ -17,8 +17,8 @@ class EpochLog:
     that takes over after a crash finds the open plan and goes on from there: what is fixed stays fixed.
 
     Guarantees:
-        Each of the three is written once; whoever comes second gets what stands. At most one epoch is open, and it is
-        the newest. Commits have no gaps, their totals add up, and their published watermarks never go back.
+        Each of the three is written once; whoever comes second gets the stored one. At most one epoch is open, the
+        newest. Commits have no gaps, their totals add up, and their published watermarks never go back.
 
     Costs:
         :meth:`last_record` and :meth:`open_plan` list a thousand epochs or two, however long the log is. A driver's
@@ -34,22 +34,22 @@ class EpochLog:
         """Fix what an epoch will do, before it does anything.
 
         Returns:
-            The plan that stands: if this driver has planned the epoch already, that plan.
+            The stored plan: if this driver has planned the epoch already, that plan.
 
         Raises:
             OwnershipError: ``OWNER_FENCED``, if another driver has planned it.
             StateError: ``STATE_EPOCH_OPEN``, if the epoch before it is not committed.
         """
         self._refuse_gap(plan.epoch, "planned")
-        standing = self._files.put(plan.epoch, PLAN, plan.to_json(), EpochPlan.from_json)
-        _refuse_other(standing, plan, "planned")
-        return standing
+        stored = self._files.put(plan.epoch, PLAN, plan.to_json(), EpochPlan.from_json)
+        _refuse_other(stored, plan, "planned")
+        return stored
 
     def prepare(self, prepared: Prepared) -> Prepared:
         """Fix the result of an epoch, before any sink commits it.
 
         Returns:
-            The result that stands: the first one, whichever driver prepared it. It is the one to commit.
+            The stored result: the first one, whichever driver prepared it. It is the one to commit.
         """
         return self._files.put(prepared.epoch, PREPARED, prepared.to_json(), Prepared.from_json)
 
@@ -57,18 +57,18 @@ class EpochLog:
         """Make an epoch happen. Running values of the record are filled in here.
 
         Returns:
-            The record that stands: if this driver has committed the epoch already, that record.
+            The stored record: if this driver has committed the epoch already, that record.
 
         Raises:
             OwnershipError: ``OWNER_FENCED``, if another driver has committed it.
             StateError: ``STATE_EPOCH_OPEN``, if the epoch before it is not committed.
         """
         last = self._refuse_gap(record.epoch, "committed")
-        standing = self._files.put(record.epoch, COMMIT, record.following(last).to_json(), EpochRecord.from_json)
-        _refuse_other(standing, record, "committed")
-        if last is None or last.epoch < standing.epoch:
-            self._last = standing
-        return standing
+        stored = self._files.put(record.epoch, COMMIT, record.following(last).to_json(), EpochRecord.from_json)
+        _refuse_other(stored, record, "committed")
+        if last is None or last.epoch < stored.epoch:
+            self._last = stored
+        return stored
 
     def planned(self, epoch: int) -> EpochPlan | None:
         """The plan of an epoch."""
@@ -195,10 +195,10 @@ class EpochLog:
         return last
 
 
-def _refuse_other(standing: EpochPlan | EpochRecord, ours: EpochPlan | EpochRecord, what: str) -> None:
-    if standing.token != ours.token:
+def _refuse_other(stored: EpochPlan | EpochRecord, ours: EpochPlan | EpochRecord, what: str) -> None:
+    if stored.token != ours.token:
         raise OwnershipError(
-            f"epoch {ours.epoch} was already {what} by claim {standing.token} (run {standing.run_id}), "
+            f"epoch {ours.epoch} was already {what} by claim {stored.token} (run {stored.run_id}), "
             f"claim {ours.token} (run {ours.run_id}) cannot do it again",
             reason="two drivers worked on this pipeline at the same time",
             hint="end this driver; the next run goes on after the last committed epoch",

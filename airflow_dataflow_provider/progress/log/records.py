@@ -1,4 +1,4 @@
-"""What an epoch leaves behind: its plan, its prepared result and its commit.
+"""The documents of an epoch: its plan, its prepared result and its commit.
 
 All times are UTC microseconds inside and ISO 8601 in the documents, all counts are of rows.
 """
@@ -41,7 +41,7 @@ def check_mode(mode: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class EpochPlan:
-    """What an epoch will do, written before anything of it runs, so that a replay does the same.
+    """The plan of an epoch, written before anything of it runs, so that a replay does the same.
 
     Args:
         epoch: the number of the epoch, consecutive within a state.
@@ -141,13 +141,13 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class EpochRecord:
-    """What an epoch did. Its document is the commit: the epoch happened if, and only if, it exists.
+    """The record of an epoch. Its document is the commit: the epoch has happened if, and only if, it exists.
 
     Args:
         epoch, kind, mode, run_id, interval: as in :class:`EpochPlan`.
         token: the claim of the driver that committed it.
         clock: what fired the panes; at the end of input every watermark in it is ``+inf``.
-        published: the estimated curve that the world is told; never goes back from one stream epoch to the next.
+        published: the estimated curve; never goes back from one epoch of the stream to the next.
         end_of_input: whether nothing more will come.
         rows: the rows of this epoch.
         panes: the panes fired by it.
@@ -159,7 +159,7 @@ class EpochRecord:
         checkpoint: the engine's state after the epoch, as JSON (:attr:`.EpochResult.checkpoint`).
         panes_until: the newest commit of the pane log at that time; None where there is none.
         totals, panes_total: ``rows`` and ``panes`` summed from the first epoch to this one.
-        told: ``published`` of the newest epoch up to this one that is not an interval's; None if there is none.
+        published_watermark: ``published`` of the newest epoch of the stream up to this one; None if there is none.
         covered: the event times that batches up to this epoch have computed, each over an interval or over everything.
         stream_epoch: the newest epoch up to this one that takes part in the stream; None if there is none.
         waiting: the windows that the newest epoch of the stream has left open.
@@ -188,7 +188,7 @@ class EpochRecord:
     claimable: float = 100.0
     totals: RowCounts = NO_ROWS
     panes_total: int = 0
-    told: WatermarkCurve | None = None
+    published_watermark: WatermarkCurve | None = None
     covered: Coverage = NOTHING_COVERED
     stream_epoch: int | None = None
     waiting: Waiting = NOTHING_OPEN
@@ -208,13 +208,13 @@ class EpochRecord:
     def following(self, previous: EpochRecord | None) -> EpochRecord:
         """This record with its running values, given the record of the epoch before it (None for the first).
 
-        ``published`` is raised to what was told before, where it would go back.
+        ``published`` is raised to the curve before it, where it would go back.
         """
-        told = None if previous is None else previous.told
+        before = None if previous is None else previous.published_watermark
         left_out, waiting = self.left_out, self.waiting
         published, covered = self.published, NOTHING_COVERED if previous is None else previous.covered
         if self.takes_part:
-            told = published = published if told is None else published.raised_to(told)
+            before = published = published if before is None else published.raised_to(before)
         else:
             left_out = None if previous is None else previous.left_out
             waiting = NOTHING_OPEN if previous is None else previous.waiting
@@ -227,7 +227,7 @@ class EpochRecord:
             left_out=left_out,
             totals=self.rows if previous is None else previous.totals + self.rows,
             panes_total=self.panes + (0 if previous is None else previous.panes_total),
-            told=told,
+            published_watermark=before,
             covered=covered,
             stream_epoch=self.epoch if self.takes_part else stream_epoch,
             waiting=waiting,
@@ -265,7 +265,7 @@ class EpochRecord:
             "running": {
                 "rows": self.totals.to_json(),
                 "panes": self.panes_total,
-                "watermarks": None if self.told is None else self.told.to_json(),
+                "watermarks": None if self.published_watermark is None else self.published_watermark.to_json(),
                 "covered": self.covered.to_json(),
                 "stream_epoch": self.stream_epoch,
                 "waiting": self.waiting.to_json(),
@@ -277,6 +277,7 @@ class EpochRecord:
     def from_json(cls, document: Json) -> EpochRecord:
         """Read back :meth:`to_json`."""
         running = document["running"]
+        curve = running["watermarks"]
         return cls(
             epoch=document["epoch"],
             kind=document["kind"],
@@ -299,7 +300,7 @@ class EpochRecord:
             left_out=None if document.get("left_out") is None else LeftOut.from_json(document["left_out"]),
             totals=RowCounts.from_json(running["rows"]),
             panes_total=running["panes"],
-            told=None if running["watermarks"] is None else WatermarkCurve.from_json(running["watermarks"]),
+            published_watermark=None if curve is None else WatermarkCurve.from_json(curve),
             covered=Coverage.from_json(running.get("covered", ())),
             stream_epoch=running["stream_epoch"],
             waiting=Waiting.from_json(running.get("waiting", {})),

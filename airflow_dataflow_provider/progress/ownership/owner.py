@@ -164,7 +164,7 @@ class Ownership:
 
     Guarantees:
         Of several who claim at once, one wins. Whoever was fenced learns so at its next :meth:`check`. Nothing is
-        written after :meth:`release`: a late heartbeat raises no dead.
+        written after :meth:`release`; a late heartbeat is ignored.
     """
 
     def __init__(self, store: Store, info: OwnerInfo) -> None:
@@ -185,8 +185,8 @@ class Ownership:
     ) -> Ownership:
         """Become the driver of a pipeline that has none.
 
-        A driver has gone when it released its claim, when its process is known to have ended (same machine), or when it
-        was silent for longer than it said it would be.
+        A driver has gone when it released its claim, when its process is known to have ended, or when it was silent for
+        longer than it said it would be.
 
         Args:
             store: the pipeline's state.
@@ -216,9 +216,9 @@ class Ownership:
             heartbeat_timeout=heartbeat_timeout,
             heartbeat_at=now,
         )
-        standing = store.put_if_absent(claim_files(store).path(info.token, _CLAIM), info.claim_to_json())
-        if standing["claim_id"] != info.claim_id:
-            raise _held(store, OwnerInfo.from_json(standing))
+        stored = store.put_if_absent(claim_files(store).path(info.token, _CLAIM), info.claim_to_json())
+        if stored["claim_id"] != info.claim_id:
+            raise _held(store, OwnerInfo.from_json(stored))
         ownership = cls(store, info)
         ownership.touch(now)
         return ownership
@@ -243,17 +243,10 @@ class Ownership:
     ) -> None:
         """Say that the driver lives, and in what state. What is None stays as it was."""
         with self._lock:
-            info = self._info
-            self._write(
-                dataclasses.replace(
-                    info,
-                    heartbeat_at=now,
-                    state=state,
-                    application_id=info.application_id if application_id is None else application_id,
-                    ui=info.ui if ui is None else ui,
-                    detail=info.detail if detail is None else detail,
-                )
-            )
+            info = dataclasses.replace(self._info, heartbeat_at=now, state=state)
+            info = info if application_id is None else dataclasses.replace(info, application_id=application_id)
+            info = info if ui is None else dataclasses.replace(info, ui=ui)
+            self._write(info if detail is None else dataclasses.replace(info, detail=detail))
 
     def touch(self, now: Micros) -> None:
         """Say that the driver still lives, and nothing else."""

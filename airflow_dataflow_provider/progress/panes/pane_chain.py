@@ -90,13 +90,13 @@ class PaneChain:
         return self._store.child(self._commit(epoch))
 
     def put(self, document: PaneCommit | PaneSnapshot) -> None:
-        """Make a document stand. The first of its number does.
+        """Store a document. The first of its number counts.
 
         Raises:
             StateError: ``STATE_DAMAGED`` where a commit of this number names other files: the log has another history.
         """
-        standing = self._store.put_if_absent(self._path(document), document.to_json())
-        if isinstance(document, PaneCommit) and standing["files"] != document.to_json()["files"]:
+        stored = self._store.put_if_absent(self._path(document), document.to_json())
+        if isinstance(document, PaneCommit) and stored["files"] != document.to_json()["files"]:
             raise self.other_history(document.epoch)
 
     def other_history(self, epoch: int, how: str = " otherwise than the epoch log has it") -> StateError:

@@ -146,7 +146,7 @@ def read_status(url: str, *, now: Micros | None = None) -> Status:
         raise absent(store)
     owner = present_owner(store)  # before the last record: a driver commits first and says goodbye then
     last = EpochLog(store).last_record()
-    watermarks = NOTHING_KNOWN if last is None or last.told is None else last.told
+    watermarks = NOTHING_KNOWN if last is None or last.published_watermark is None else last.published_watermark
     times = [pipeline.created_at]
     if owner is not None:
         times.append(owner.heartbeat_at)

@@ -1,7 +1,7 @@
-"""What one epoch leaves to the next: states, delays, watermarks, files left out.
+"""The state of a driver between two epochs: open windows, delays, watermarks, files left out.
 
-It follows from the epoch log alone. The driver that has just committed an epoch, and one that starts after it and reads
-the log, stand at the same.
+It follows from the epoch log alone: a driver that starts and reads the log has the same as the one that has just
+committed the log's newest epoch.
 """
 
 from __future__ import annotations
@@ -32,26 +32,27 @@ shuffle: that would group nearly every row twice."""
 class Continuation:
     """What the next epoch goes on from.
 
-    Committed epochs move it, those of an interval do not. Only ``told`` moves when an epoch is planned.
+    Committed epochs change it, those of an interval do not. Only ``published`` changes when an epoch is
+    planned.
 
     Args:
         pipeline: whose epochs they are.
         partitions: the number of state partitions.
 
     Attributes:
-        states: what each grouping goes on with.
-        told: the curve that was published last.
+        states: of each grouping.
+        published: the curve that was published last.
         delays: of all rows so far.
         distinct: the share of distinct keys and windows among the last epoch's rows.
         sent: how many rows the map side of the last epoch with elements has sent; None before there is one.
-        left_out: the files that an earlier epoch was to read and has not read.
+        left_out: the files that were planned and are not read yet.
         read_chain: the files that list what was read.
     """
 
     def __init__(self, pipeline: Pipeline, partitions: int) -> None:
         self._pipeline = pipeline
         self.states = [StageState.empty(partitions) for _ in pipeline.groupings]
-        self.told = WatermarkCurve.flat(MIN_TIME, pipeline.percentiles())
+        self.published = WatermarkCurve.flat(MIN_TIME, pipeline.percentiles())
         self.delays = Observation()
         self.distinct = 0.0
         self.sent: int | None = None
@@ -79,7 +80,7 @@ class Continuation:
     def _absorb(self, record: EpochRecord, checkpoint: Checkpoint) -> None:
         self.states = list(checkpoint.stages)
         self.distinct, self.sent = checkpoint.distinct, checkpoint.sent
-        self.told = record.published if record.told is None else record.told
+        self.published = record.published_watermark or record.published
         self.left_out = record.left_out
         self.read_chain = checkpoint.read_splits or ReadChain()
         if record.kind == "data":
@@ -101,7 +102,7 @@ class Continuation:
             idle: the source has nothing more at the moment, so that its watermark may follow the clock.
         """
         if self.left_out is not None:
-            return self.told  # the delays of what is not read are not known
+            return self.published  # the delays of what is not read are not known
         source, percentiles = self._pipeline.source, self._pipeline.percentiles()
         if source.has_perfect_watermark:
             return WatermarkCurve.flat(now, percentiles)

@@ -1,4 +1,4 @@
-"""One epoch after the other: plan, run, prepare, commit (DESIGN 5).
+"""One epoch after the other: plan, run, prepare, commit.
 
 Each step leaves a document that is written once. After a crash between any two of them, the next driver finds the open
 plan and goes on where it stood: with the clock that was planned, and with the result that was prepared, if one was.
@@ -91,8 +91,8 @@ class Epochs:
         if not splits or (isinstance(files, Share) and files.enough <= 0):
             return False
         now, self._more_waits = self._run.now(), waiting > 0
-        self._before.told = self._estimate(now, idle=False)
-        clock = Clock(now, self._before.told, timers_until=self._timers)
+        self._before.published = self._estimate(now, idle=False)
+        clock = Clock(now, self._before.published, timers_until=self._timers)
         self._finish(self._plan("data", clock, self._raised(now), splits=tuple(splits)), files, waiting)
         return True
 
@@ -119,9 +119,9 @@ class Epochs:
         now = self._run.now()
         curve, raised = self._estimate(now, idle=idle), self._raised(now)
         clock = Clock(now, curve)
-        if curve == self._before.told and not raised and not self._before.is_due(EpochTime(clock, curve.at(100))):
+        if curve == self._before.published and not raised and not self._before.is_due(EpochTime(clock, curve.at(100))):
             return False
-        self._before.told = curve
+        self._before.published = curve
         self._finish(self._plan("clock", clock, raised), None)
         return True
 
@@ -134,7 +134,7 @@ class Epochs:
             SubmissionError: ``SUBMIT_TIMERS_PENDING``.
         """
         now, policy = self._run.now(), self._run.policies.at_end_of_input
-        self._before.told = self._estimate(now, idle=True)
+        self._before.published = self._estimate(now, idle=True)
         fired = Clock(now, self._end(), timers_until=MAX_TIME)
         ignored = replace(fired, timers_until=self._timers)
         if policy is FAIL and self._count_panes(fired) != self._count_panes(ignored):
@@ -145,15 +145,15 @@ class Epochs:
                 code="SUBMIT_TIMERS_PENDING",
             )
         clock = fired if policy is FIRE else ignored
-        self._finish(self._plan("end_of_input", clock, self._raised(now), estimate=self._before.told), None)
+        self._finish(self._plan("end_of_input", clock, self._raised(now), estimate=self._before.published), None)
 
     def _end(self) -> WatermarkCurve:
         left = self._before.left_out
         if left is None:
             return END_OF_INPUT
-        known = {*self._before.told.percentiles, *self._run.pipeline.percentiles(), left.percent_read}
+        known = {*self._before.published.percentiles, *self._run.pipeline.percentiles(), left.percent_read}
         return WatermarkCurve(
-            tuple((p, MAX_TIME if p <= left.percent_read else self._before.told.at(p)) for p in sorted(known))
+            tuple((p, MAX_TIME if p <= left.percent_read else self._before.published.at(p)) for p in sorted(known))
         )
 
     def _count_panes(self, clock: Clock) -> int:
@@ -162,7 +162,7 @@ class Epochs:
             self._next, "end_of_input", self._run.ownership.token, self._run.run_id, self._run.mode, clock,
             clock.processing_time,
         )  # fmt: skip
-        results, _ = self._job(plan, None, EpochTime(clock, self._before.told.at(100)))
+        results, _ = self._job(plan, None, EpochTime(clock, self._before.published.at(100)))
         return sum(result.panes for stage in results for result in stage)
 
     def interval(self, splits: Sequence[Split], interval: Interval) -> None:
@@ -207,7 +207,7 @@ class Epochs:
         run.log.commit(
             EpochRecord(
                 epoch=plan.epoch, kind="abandoned", mode=plan.mode, run_id=plan.run_id, token=run.ownership.token,
-                clock=plan.clock, published=self._before.told, end_of_input=False, rows=RowCounts(), panes=0,
+                clock=plan.clock, published=self._before.published, end_of_input=False, rows=RowCounts(), panes=0,
                 frontier=None, backlog=None, interval=None, started_at=plan.planned_at, finished_at=run.now(),
                 panes_until=run.panes.until,
             )
@@ -215,7 +215,7 @@ class Epochs:
         self._next = plan.epoch + 1
 
     def sweep(self) -> None:
-        """Remove what nothing stands on any more, and compact the logs; only between epochs."""
+        """Remove files that are not needed any more, and compact the logs; only between epochs."""
         files = (file for each in self._before.states for chain in each.chains.values() for file in chain.files)
         state.sweep(self._run.store, files, before=self._next)
         self.read.sweep(self._run.store)
@@ -223,9 +223,9 @@ class Epochs:
         self._run.panes.compact(before=self._next, now=self._run.now())
 
     def _estimate(self, now: Micros, *, idle: bool) -> WatermarkCurve:
-        """The curve to be told now; a test may say it."""
+        """The curve to be published now; a test may give it."""
         curve = self._before.estimate(now, idle=idle) if self._run.script is None else self._run.script()
-        return curve.raised_to(self._before.told)
+        return curve.raised_to(self._before.published)
 
     # Steps
 
@@ -249,7 +249,7 @@ class Epochs:
         return run.log.plan(plan)
 
     def _finish(self, plan: EpochPlan, files: Input | None, waiting: int | None = None) -> None:
-        """Take a planned epoch to its commit, from wherever it stands."""
+        """Take a planned epoch to its commit, from the step that it has reached."""
         run = self._run
         prepared = run.log.prepared(plan.epoch)
         if prepared is None:
@@ -348,7 +348,7 @@ class Epochs:
     ) -> tuple[list[list[PartitionResult]], list[StageState]]:  # fmt: skip
         """The epoch's work on Spark; none where there is nothing to do at all."""
         run = self._run
-        several = len(run.pipeline.groupings) > 1  # what the first is told moves what the next one is told
+        several = len(run.pipeline.groupings) > 1  # the first one's watermark moves the next one's
         if files is None and not several and not self._before.is_due(time):
             return [], [replace(self._before.states[0], expired_until=time.horizon), *self._before.states[1:]]
         context = EpochContext(

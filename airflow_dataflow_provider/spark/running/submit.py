@@ -116,7 +116,7 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
         Stages.of(pipeline, schema)
     partitions = _partitions(submission.conf, submission.master)
     rows, retention = _driver_rows(submission.conf), Retention.from_conf(submission.conf)
-    standing = identity.ensure(
+    stored = identity.ensure(
         store,
         name=pipeline.name,
         fingerprint=pipeline.fingerprint(),
@@ -134,7 +134,7 @@ def run(submission: Submission, stopping: threading.Event | None = None) -> Runt
             _run_owned(
                 submission,
                 mode,
-                _Owned(store, standing, ownership, heart, rows, retention),
+                _Owned(store, stored, ownership, heart, rows, retention),
                 stopping or threading.Event(),
             )
     except OwnershipError as error:
@@ -152,7 +152,7 @@ class _Owned:
     """A state, and the right to drive it."""
 
     store: Store
-    standing: identity.PipelineIdentity
+    stored: identity.PipelineIdentity
     ownership: Ownership
     heart: Heart
     driver_rows: int
@@ -160,7 +160,7 @@ class _Owned:
 
 
 def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stopping: threading.Event) -> None:
-    store, standing, ownership, heart = owned.store, owned.standing, owned.ownership, owned.heart
+    store, stored, ownership, heart = owned.store, owned.stored, owned.ownership, owned.heart
     pipeline = submission.pipeline
     log = EpochLog(store)
     if submission.interval is not None:
@@ -173,19 +173,19 @@ def _run_owned(submission: Submission, mode: RuntimeMode, owned: _Owned, stoppin
     from airflow_dataflow_provider.spark.running.runner import Runner  # noqa: PLC0415
     from airflow_dataflow_provider.spark.sinks.pane_writer import PaneWriter  # noqa: PLC0415
 
-    panes = PaneWriter(store, standing.state_id, pipeline)
+    panes = PaneWriter(store, stored.state_id, pipeline)
     panes.check()
     workers = submission.workers or _spark_workers(submission, mode, ownership)
     stages = workers.stages(pipeline, schema)
     heart.check()
-    standing, types = identity.pin(store, standing, schema_bytes(schema))
+    stored, types = identity.pin(store, stored, schema_bytes(schema))
     if types != schema_bytes(schema):
         stages = workers.stages(pipeline, schema_from_bytes(types))
     if not store.exists(SCHEMA):
         store.write(SCHEMA, types)
     panes.open(stages)
     run_ = Run(
-        workers, pipeline, store, standing, ownership, log, panes, stages, mode.value, submission.run_id,
+        workers, pipeline, store, stored, ownership, log, panes, stages, mode.value, submission.run_id,
         submission.now, submission.on_epoch, policies=submission.policies, driver_rows=owned.driver_rows,
         retention=owned.retention,
     )  # fmt: skip
@@ -316,7 +316,7 @@ def _schema(pipeline: Pipeline, store: Store, *, needed: bool) -> Schema | None:
     if needed and listing.is_empty():
         raise SubmissionError(
             f"the source {source.path!r} has no files",
-            reason="a batch over nothing would replace what stands with nothing",
+            reason="a batch over nothing would replace the published results with nothing",
             hint="check the path and the files' names; a folder means the files in it that end in "
             f".{source.file_format.endings[0]}",
             code="SOURCE_EMPTY",

@@ -72,10 +72,10 @@ class Compaction:
         snapshot = self._snapshot(Published(published.snapshot, tuple(new)), now)
         self.store.sync(DATA)
         self.chain.put(snapshot)
-        standing = self.chain.snapshot()
-        if published.snapshot is not None and standing is not None:
-            self._remove(published.snapshot, standing)
-        return standing
+        stored = self.chain.snapshot()
+        if published.snapshot is not None and stored is not None:
+            self._remove(published.snapshot, stored)
+        return stored
 
     def _snapshot(self, published: Published, now: Micros) -> PaneSnapshot:
         old, through = published.snapshot, published.commits[-1].epoch
@@ -140,13 +140,13 @@ class Compaction:
 
     # What is not needed any more
 
-    def _remove(self, before: PaneSnapshot, standing: PaneSnapshot) -> None:
+    def _remove(self, before: PaneSnapshot, stored: PaneSnapshot) -> None:
         """Remove what the snapshot before this one has taken the place of, and what no document ever named.
 
         Names begin with an epoch, so that nothing is touched that a later epoch writes or another driver has merged.
         """
         self.chain.forget(before.through)
-        kept = before.files | standing.files
+        kept = before.files | stored.files
         for name in self.store.list(DATA):
             epoch = name.partition("-")[0]
             if not (epoch.isdecimal() and name.endswith(".parquet")):

@@ -107,14 +107,14 @@ def test_published_watermarks_never_go_back(curves: list[WatermarkCurve]) -> Non
         following = record(epoch, published=curve).following(last)
         for share in DEFAULT_PERCENTILES:
             assert following.published.at(share) == max(last.published.at(share), curve.at(share))
-        assert following.told == following.published
+        assert following.published_watermark == following.published
         last = following
 
 
 def test_an_interval_moves_no_published_watermark() -> None:
     stream = record(0, published=WatermarkCurve.flat(NOON)).following(None)
     batch = interval_record(1, NOON, NOON + 60, published=WatermarkCurve.flat(MAX_TIME)).following(stream)
-    assert batch.told == stream.published
+    assert batch.published_watermark == stream.published
     assert record(2, published=WatermarkCurve.flat(NOON + 1)).following(batch).published.at(100) == NOON + 1
 
 
