@@ -202,7 +202,7 @@ def test_an_interval_batch_replaces_exactly_its_windows_however_often_it_runs(tm
     assert as_truth(published(state)).equals(truth(frame))
     go(what, tmp_path / "other", RuntimeMode.MICRO_BATCH)
     with pytest.raises(StateError, match="still open"):
-        go(what, tmp_path / "other", RuntimeMode.BATCH, (begin, end))
+        go(what, tmp_path / "other", RuntimeMode.BATCH, Interval(begin, end))
 
 
 def test_a_file_that_cannot_be_read_fails_the_run_by_its_name_and_the_next_run_goes_on(tmp_path: Path) -> None:
