@@ -25,8 +25,15 @@ quick: $(READY) ## the tests that need neither Spark nor Airflow and tell most: 
 	KERNEL_CASES=100 $(BIN)/python -m pytest -m "not spark and not airflow" tests/house tests/model tests/reference \
 		tests/progress tests/cli tests/spark/test_kernel_is_the_reference.py
 
+# Two runs side by side, since most tests keep one core busy: one has the Spark session, the other Airflow's database.
 test: $(READY) ## every test: at most 12 minutes on 2 cores
-	$(BIN)/python -m pytest --durations=20 tests
+	@mkdir -p build; trap 'kill $$other; exit 130' INT TERM; \
+	$(BIN)/python -m pytest --durations=12 -p no:cacheprovider -m "not spark or cluster" tests >build/tests.log 2>&1 & other=$$!; \
+	$(BIN)/python -m pytest --durations=12 -m "spark and not cluster" tests; with=$$?; \
+	wait $$other; without=$$?; \
+	echo "Tests without the Spark session (build/tests.log):"; cat build/tests.log; \
+	echo "Exit status with the Spark session: $$with, without: $$without"; \
+	test $$with$$without = 00
 
 lint: $(READY) ## ruff, the formatter and mypy, changing nothing
 	@status=0; \
