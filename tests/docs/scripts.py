@@ -37,7 +37,7 @@ TOLD_TO_AIRFLOW = {
 }  # fmt: skip
 """What tests/airflow/test_documented_dags.py loads and runs, or parses."""
 
-OURS = ["python", "-m", "airflow_dataflow_provider"]
+OURS = "dataflow"
 
 
 def lines_of(script: str) -> list[list[str]]:
@@ -49,8 +49,8 @@ def lines_of(script: str) -> list[list[str]]:
 def run_commands(script: str) -> None:
     """Run a script of commands in the present folder, line by line; the first that fails ends it."""
     for line, words in zip((SNIPPETS / script).read_text(encoding="utf-8").splitlines(), lines_of(script), strict=True):
-        if words[:3] == OURS:
-            assert main(words[3:]) == 0, line
+        if words[0] == OURS:
+            assert main(words[1:]) == 0, line
         else:
             subprocess.run(["sh", "-c", line], check=True)
 

@@ -150,8 +150,7 @@ class Runner:
         raise DataError(
             f"{left_out.describe()} was planned and is away: {names}",
             reason="the end of input would be told of an input that was not read to its end",
-            hint="run the batch again once the files are back, or give up on them: "
-            "python -m airflow_dataflow_provider forget --state URL PATH",
+            hint="run the batch again once the files are back, or give up on them: dataflow forget --state URL PATH",
             code="DATA_FILE_AWAY",
         )
 

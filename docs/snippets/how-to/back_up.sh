@@ -1,2 +1,2 @@
 cp -r state backup
-python -m airflow_dataflow_provider verify --state backup
+dataflow verify --state backup

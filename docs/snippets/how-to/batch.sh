@@ -1,1 +1,1 @@
-python -m airflow_dataflow_provider run orders.py:orders --mode batch --state nightly --from 2026-03-02T00:00:00Z --to 2026-03-03T00:00:00Z
+dataflow run orders.py:orders --mode batch --state nightly --from 2026-03-02T00:00:00Z --to 2026-03-03T00:00:00Z

@@ -1,2 +1,2 @@
-python -m airflow_dataflow_provider --help
-python -m airflow_dataflow_provider explain orders.py:orders
+dataflow --help
+dataflow explain orders.py:orders

@@ -1,1 +1,1 @@
-python -m airflow_dataflow_provider run orders.py:orders --mode micro-batch --state state
+dataflow run orders.py:orders --mode micro-batch --state state

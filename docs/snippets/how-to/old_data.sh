@@ -1,2 +1,2 @@
-python -m airflow_dataflow_provider run old_data.py:old_orders --mode micro-batch --state old-state
-python -m airflow_dataflow_provider run old_data.py:old_orders --mode batch --state old-state
+dataflow run old_data.py:old_orders --mode micro-batch --state old-state
+dataflow run old_data.py:old_orders --mode batch --state old-state

@@ -1,2 +1,2 @@
-python -m airflow_dataflow_provider signal publish --state state
+dataflow signal publish --state state
 touch state/signals/publish

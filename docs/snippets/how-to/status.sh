@@ -1,2 +1,2 @@
-python -m airflow_dataflow_provider status --state state
-python -m airflow_dataflow_provider status --state state --json
+dataflow status --state state
+dataflow status --state state --json

@@ -1,3 +1,3 @@
-python -m airflow_dataflow_provider run orders.py:orders --mode streaming --state state
-python -m airflow_dataflow_provider status --state state
-python -m airflow_dataflow_provider stop --state state
+dataflow run orders.py:orders --mode streaming --state state
+dataflow status --state state
+dataflow stop --state state

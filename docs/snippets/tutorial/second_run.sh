@@ -1,3 +1,3 @@
 cp noon.csv orders/
-python -m airflow_dataflow_provider run orders.py:orders --mode micro-batch --state state --master 'local[2]'
-python -m airflow_dataflow_provider status --state state
+dataflow run orders.py:orders --mode micro-batch --state state --master 'local[2]'
+dataflow status --state state
