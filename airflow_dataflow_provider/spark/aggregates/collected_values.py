@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from typing_extensions import override
 
 from airflow_dataflow_provider.spark.aggregates.aggregate import SIGN, Aggregate, Field, number
 from airflow_dataflow_provider.spark.aggregates.division import quotient
@@ -47,28 +48,28 @@ class CollectedValues(Aggregate):
     output: pl.DataType
 
     @property
+    @override
     def fields(self) -> tuple[Field, ...]:  # type: ignore[override]
-        """The list."""
         return (Field(f"{self.name}.{self.suffix}", pl.List(pl.Struct(dict(self.types))), []),)
 
     @property
     def _column(self) -> pl.Expr:
         return pl.col(self.fields[0].name)
 
+    @override
     def lift(self) -> Sequence[pl.Expr]:
-        """A list of one."""
         return [self._normal(pl.concat_list(self.entry))]
 
+    @override
     def make(self) -> Sequence[pl.Expr]:
-        """The group's entries."""
         return [self._normal(self.entry.implode())]
 
+    @override
     def merge(self) -> Sequence[pl.Expr]:
-        """The entries of all."""
         return [self._normal(self._column.implode())]
 
+    @override
     def pair(self, suffix: str) -> Sequence[pl.Expr]:
-        """The entries of both."""
         sides = pl.struct(self._column.alias("left"), pl.col(self.fields[0].name + suffix).alias("right"))
         return [sides.map_batches(self._paired, return_dtype=self.fields[0].dtype, is_elementwise=True)]
 
@@ -86,8 +87,8 @@ class CollectedValues(Aggregate):
     def _lists(self, entries: pl.DataFrame, rows: int) -> pl.Series:
         return from_entries(self.normalise(entries).select(ROW, *self.types), rows).to_lists(self.fields[0].dtype)
 
+    @override
     def result(self) -> pl.Expr:
-        """What is read of it."""
         return self._column.map_batches(
             carrying(lambda lists: self.read(Ragged.of(lists))), return_dtype=self.output, is_elementwise=True
         )

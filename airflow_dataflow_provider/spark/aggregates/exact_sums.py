@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from typing_extensions import override
 
 from airflow_dataflow_provider.spark.aggregates.aggregate import SIGN, Aggregate, Field
 from airflow_dataflow_provider.spark.aggregates.collected_values import CollectedValues
@@ -119,21 +120,27 @@ class _Mean(Aggregate):
     count: Aggregate
 
     @property
+    @override
     def fields(self) -> tuple[Field, ...]:  # type: ignore[override]
         return (*self.total.fields, *self.count.fields)
 
+    @override
     def lift(self) -> Sequence[pl.Expr]:
         return [*self.total.lift(), *self.count.lift()]
 
+    @override
     def make(self) -> Sequence[pl.Expr]:
         return [*self.total.make(), *self.count.make()]
 
+    @override
     def merge(self) -> Sequence[pl.Expr]:
         return [*self.total.merge(), *self.count.merge()]
 
+    @override
     def pair(self, suffix: str) -> Sequence[pl.Expr]:
         return [*self.total.pair(suffix), *self.count.pair(suffix)]
 
+    @override
     def result(self) -> pl.Expr:
         return pl.when(self.count.result() > 0).then(quotient(self.total.result(), self.count.result()))
 

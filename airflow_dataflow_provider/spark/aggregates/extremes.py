@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
+from typing_extensions import override
 
 from airflow_dataflow_provider.model.par_do import EVENT_TIME as EVENT
 from airflow_dataflow_provider.spark.aggregates.aggregate import Aggregate, Field
@@ -21,28 +22,28 @@ class Extreme(Aggregate):
     greatest: bool
 
     @property
+    @override
     def fields(self) -> tuple[Field, ...]:  # type: ignore[override]
-        """The value."""
         return (Field(f"{self.name}.value", self.dtype, how="max" if self.greatest else "min"),)
 
     @property
     def _value(self) -> pl.Expr:
         return pl.col(self.fields[0].name)
 
+    @override
     def lift(self) -> Sequence[pl.Expr]:
-        """The value."""
         return [pl.col(self.column)]
 
+    @override
     def make(self) -> Sequence[pl.Expr]:
-        """The winner."""
         return [fold(pl.col(self.column), self.dtype, greatest=self.greatest)]
 
+    @override
     def merge(self) -> Sequence[pl.Expr]:
-        """The winner of winners."""
         return [fold(self._value, self.dtype, greatest=self.greatest)]
 
+    @override
     def pair(self, suffix: str) -> Sequence[pl.Expr]:
-        """The winner of two."""
         left, right = self._value, pl.col(self.fields[0].name + suffix)
         if not self.greatest:
             return [pl.min_horizontal(left, right)]
@@ -51,8 +52,8 @@ class Extreme(Aggregate):
             return [best]
         return [pl.when(left.is_nan()).then(left).when(right.is_nan()).then(right).otherwise(best)]
 
+    @override
     def result(self) -> pl.Expr:
-        """The value."""
         return self._value
 
 
@@ -73,29 +74,29 @@ class Outermost(Aggregate):
     latest: bool
 
     @property
+    @override
     def fields(self) -> tuple[Field, ...]:  # type: ignore[override]
-        """When, and what."""
         return Field(f"{self.name}.at", pl.Int64()), Field(f"{self.name}.value", self.dtype)
 
+    @override
     def lift(self) -> Sequence[pl.Expr]:
-        """The row's own."""
         value = pl.col(self.column)
         return [pl.when(value.is_not_null()).then(pl.col(EVENT)), value]
 
+    @override
     def make(self) -> Sequence[pl.Expr]:
-        """The winner."""
         return self._folded(*self.lift())
 
+    @override
     def merge(self) -> Sequence[pl.Expr]:
-        """The winner of winners."""
         return self._folded(*(pl.col(field.name) for field in self.fields))
 
     def _folded(self, at: pl.Expr, value: pl.Expr) -> Sequence[pl.Expr]:
         when = at.max() if self.latest else at.min()
         return [when, fold(value.filter(at == when), self.dtype, greatest=self.latest)]
 
+    @override
     def pair(self, suffix: str) -> Sequence[pl.Expr]:
-        """The winner of two."""
         at, value = (pl.col(field.name) for field in self.fields)
         other_at, other = (pl.col(field.name + suffix) for field in self.fields)
         when = pl.max_horizontal(at, other_at) if self.latest else pl.min_horizontal(at, other_at)
@@ -105,6 +106,6 @@ class Outermost(Aggregate):
         chosen = pl.when(at == other_at).then(tied).when(other_wins).then(other).otherwise(value)
         return [when, chosen]
 
+    @override
     def result(self) -> pl.Expr:
-        """The value."""
         return pl.col(self.fields[1].name)

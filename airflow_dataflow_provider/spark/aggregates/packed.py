@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import polars as pl
+from typing_extensions import override
 
 from airflow_dataflow_provider.spark.aggregates.aggregate import Aggregate, Field
 from airflow_dataflow_provider.spark.aggregates.in_frames import carrying
@@ -23,8 +24,8 @@ class Packed(Aggregate):
     name: str
 
     @property
+    @override
     def fields(self) -> tuple[Field, ...]:  # type: ignore[override]
-        """The bytes."""
         return (Field(f"{self.name}.packed", pl.Binary()),)
 
     @property
@@ -49,24 +50,24 @@ class Packed(Aggregate):
     def read(self, packed: Sequence[bytes | None]) -> pl.Series:
         """The results."""
 
+    @override
     def lift(self) -> Sequence[pl.Expr]:
-        """Of one row."""
         return [self._binary(pl.concat_list(self.entry), self._packed)]
 
+    @override
     def make(self) -> Sequence[pl.Expr]:
-        """Of the group's rows."""
         return [self._binary(self.entry.implode(), self._packed)]
 
+    @override
     def merge(self) -> Sequence[pl.Expr]:
-        """Of the group's accumulators."""
         return [self._binary(self._column.implode(), self._merged)]
 
+    @override
     def pair(self, suffix: str) -> Sequence[pl.Expr]:
-        """Of two."""
         return [self._binary(pl.concat_list(self._column, pl.col(self.fields[0].name + suffix)), self._merged)]
 
+    @override
     def result(self) -> pl.Expr:
-        """What is read of it."""
         return self._column.map_batches(
             carrying(lambda packed: self.read(packed.to_list())), return_dtype=self.output, is_elementwise=True
         )

@@ -12,6 +12,7 @@ from itertools import pairwise
 import datasketches
 import numpy as np
 import polars as pl
+from typing_extensions import override
 
 from airflow_dataflow_provider.spark.aggregates.aggregate import number
 from airflow_dataflow_provider.spark.aggregates.packed import Packed
@@ -32,6 +33,7 @@ class DistinctSketch(Packed):
     lg_k: int
 
     @property
+    @override
     def entry(self) -> pl.Expr:
         """The value as what the sketch hashes: an integer, a double or a text."""
         value = pl.col(self.column)
@@ -45,10 +47,11 @@ class DistinctSketch(Packed):
         return text.replace("", _EMPTY_TEXT)
 
     @property
+    @override
     def output(self) -> pl.DataType:
-        """A count."""
         return pl.Int64()
 
+    @override
     def pack(self, rows: Ragged) -> Sequence[bytes | None]:
         """Only different values are hashed, each once a group."""
         entries = pl.DataFrame({ROW: rows.rows, "value": rows.values}).unique().sort(ROW, "value")
@@ -65,14 +68,15 @@ class DistinctSketch(Packed):
             packed.append(sketch.serialize_compact())
         return packed
 
+    @override
     def merged(self, parts: Sequence[bytes]) -> bytes:
-        """The union."""
         union = datasketches.hll_union(self.lg_k)
         for part in parts:
             union.update(datasketches.hll_sketch.deserialize(part))
         packed: bytes = union.get_result(_FOUR_BITS).serialize_compact()
         return packed
 
+    @override
     def read(self, packed: Sequence[bytes | None]) -> pl.Series:
         """The estimates, as whole numbers."""
         return pl.Series([0 if part is None else self._estimate(part) for part in packed], dtype=pl.Int64)
@@ -98,17 +102,18 @@ class QuantileSketch(Packed):
     k: int
 
     @property
+    @override
     def entry(self) -> pl.Expr:
         """The value as a double; NaN has no rank."""
         return number(pl.col(self.column).cast(pl.Float64)).fill_nan(None)
 
     @property
+    @override
     def output(self) -> pl.DataType:
-        """One value a rank."""
         return pl.List(pl.Float64())
 
+    @override
     def pack(self, rows: Ragged) -> Sequence[bytes | None]:
-        """One call a group, with all its values."""
         values = rows.values.to_numpy(writable=True)  # the sketch takes no others
         packed: list[bytes | None] = []
         for start, stop in pairwise(rows.offsets.tolist()):
@@ -120,14 +125,15 @@ class QuantileSketch(Packed):
             packed.append(sketch.serialize())
         return packed
 
+    @override
     def merged(self, parts: Sequence[bytes]) -> bytes:
-        """All values, as far as they are kept."""
         first, *others = (datasketches.kll_doubles_sketch.deserialize(part) for part in parts)
         for other in others:
             first.merge(other)
         packed: bytes = first.serialize()
         return packed
 
+    @override
     def read(self, packed: Sequence[bytes | None]) -> pl.Series:
         """The quantiles; null over none."""
         deserialize = datasketches.kll_doubles_sketch.deserialize

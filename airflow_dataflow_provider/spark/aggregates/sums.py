@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
+from typing_extensions import override
 
 from airflow_dataflow_provider.spark.aggregates.aggregate import SIGN, Aggregate, Field, signed
 from airflow_dataflow_provider.spark.aggregates.division import quotient
@@ -45,28 +46,28 @@ class Additive(Aggregate):
     read: pl.Expr
 
     @property
+    @override
     def fields(self) -> tuple[Field, ...]:  # type: ignore[override]
-        """One a term."""
         return tuple(term.field for term in self.terms)
 
+    @override
     def lift(self) -> Sequence[pl.Expr]:
-        """The values themselves."""
         return [term.lift for term in self.terms]
 
+    @override
     def make(self) -> Sequence[pl.Expr]:
-        """Sums."""
         return [term.make for term in self.terms]
 
+    @override
     def merge(self) -> Sequence[pl.Expr]:
-        """Sums of sums."""
         return [term.merge() for term in self.terms]
 
+    @override
     def pair(self, suffix: str) -> Sequence[pl.Expr]:
-        """Sums of two."""
         return [term.pair(suffix) for term in self.terms]
 
+    @override
     def result(self) -> pl.Expr:
-        """As it was given."""
         return self.read
 
 

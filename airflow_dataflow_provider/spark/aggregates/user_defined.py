@@ -12,6 +12,7 @@ from typing import Any, get_args, get_origin
 
 import numpy as np
 import polars as pl
+from typing_extensions import override
 
 from airflow_dataflow_provider.model.combiners import Combiner, VectorisedCombiner
 from airflow_dataflow_provider.model.errors import DataError, DataflowError, SubmissionError
@@ -62,19 +63,19 @@ class Scalar(Packed):
     retracting: bool
 
     @property
+    @override
     def entry(self) -> pl.Expr:
-        """The row."""
         event = pl.col(EVENT) if reads_event_time(self.combiner) else pl.lit(0, dtype=pl.Int64)
         sign = pl.col(SIGN) if self.retracting else pl.lit(1, dtype=pl.Int8)
         return pl.struct(*map(pl.col, self.combiner.columns), event.alias(EVENT), sign.alias(SIGN))
 
     @property
+    @override
     def output(self) -> pl.DataType:
-        """As the combiner says."""
         return result_type(self.combiner)
 
+    @override
     def pack(self, rows: Ragged) -> Sequence[bytes | None]:
-        """Row by row, in their order."""
         entries = rows.values.to_list()
         with _blamed(self.name, self.combiner):
             return [self._pack(entries[start:stop]) for start, stop in pairwise(rows.offsets.tolist())]
@@ -88,16 +89,16 @@ class Scalar(Packed):
                 accumulator, some = fold(accumulator, value), True
         return dump(accumulator, self.combiner) if some else None
 
+    @override
     def merged(self, parts: Sequence[bytes]) -> bytes:
-        """Loaded and merged."""
         first, *others = (load(part, self.combiner) for part in parts)
         with _blamed(self.name, self.combiner):
             for other in others:
                 first = self.combiner.merge(first, other)
         return dump(first, self.combiner)
 
+    @override
     def read(self, packed: Sequence[bytes | None]) -> pl.Series:
-        """Loaded and extracted."""
         accumulators = (self.combiner.create() if part is None else load(part, self.combiner) for part in packed)
         with _blamed(self.name, self.combiner):
             results = [self.combiner.extract(each) for each in accumulators]
@@ -180,6 +181,7 @@ class Vectorised(Aggregate):
     schema: Mapping[str, pl.DataType]
 
     @cached_property
+    @override
     def fields(self) -> tuple[Field, ...]:  # type: ignore[override]
         """In the types that the expressions give, and with what they make of nothing."""
         nothing = pl.DataFrame(schema={**self.schema, EVENT: pl.Int64()}).select(**self.combiner.make())
@@ -193,20 +195,20 @@ class Vectorised(Aggregate):
     def _in_order(self, columns: Mapping[str, pl.Expr]) -> Sequence[pl.Expr]:
         return [columns[name].cast(field.dtype) for name, field in zip(self._columns(), self.fields, strict=True)]
 
+    @override
     def lift(self) -> Sequence[pl.Expr]:
-        """As given."""
         return self._in_order(self.combiner.lift())
 
+    @override
     def make(self) -> Sequence[pl.Expr]:
-        """As given."""
         return self._in_order(self.combiner.make())
 
+    @override
     def merge(self) -> Sequence[pl.Expr]:
-        """As given."""
         return self._in_order(self.combiner.fold(self._columns()))
 
+    @override
     def pair(self, suffix: str) -> Sequence[pl.Expr]:
-        """As given, or folded in groups of two."""
         own = self.combiner.pair(self._columns(), self._columns(suffix))
         if own is not None:
             return self._in_order(own)
@@ -223,8 +225,8 @@ class Vectorised(Aggregate):
         folded = pl.concat([left, right]).group_by(ROW, maintain_order=True).agg(self.merge()[number].alias("folded"))
         return folded["folded"]
 
+    @override
     def result(self) -> pl.Expr:
-        """As given."""
         return self.combiner.result(self._columns())
 
 

@@ -16,7 +16,7 @@ import polars as pl
 from airflow_dataflow_provider.model.windows.window import expired_until
 from airflow_dataflow_provider.spark.kernel import publishing
 from airflow_dataflow_provider.spark.kernel.columns import FINISHED
-from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Outcome, Progress
+from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Outcome, RunningEpoch
 from airflow_dataflow_provider.spark.kernel.touched import tombstones
 from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
 
@@ -44,7 +44,7 @@ def advance(
             while its watermark still waits for them.
     """
     before = time if arriving is None else arriving
-    now = Progress(state, np.zeros(len(state), dtype=np.bool_), before.clock, before.horizon, [])
+    now = RunningEpoch(state, np.zeros(len(state), dtype=np.bool_), before.clock, before.horizon, [])
     if kernel.merges:
         now.new_ids(0)
     came = arrived is not None and arrived.elements is not None and len(arrived.elements) > 0
@@ -63,7 +63,7 @@ def advance(
     return Outcome(now.state, changed, panes, _next_due(kernel, now), now.expired, now.late)
 
 
-def _next_due(kernel: Kernel, now: Progress) -> NextDue:
+def _next_due(kernel: Kernel, now: RunningEpoch) -> NextDue:
     state = now.state
     if not len(state):
         return NextDue()

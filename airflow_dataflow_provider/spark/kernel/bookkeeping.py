@@ -1,4 +1,4 @@
-"""What is kept of a window's elements beside the accumulators, as far as somebody looks at it."""
+"""Columns of open windows beside the accumulators: first arrival, event times, number of elements."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _INT = pl.Int64()
 
 
 class Bookkeeping:
-    """Columns that fold like accumulators do.
+    """Columns that are combined like accumulators, each only where something reads it.
 
     Args:
-        grouping: says what somebody looks at.
-        own: its trigger has a user's own part, which may look at everything.
-        takes_back: elements can be taken back, so that a window can become empty.
+        grouping: its trigger and output time say what is read.
+        has_user_trigger: a part of its trigger is a user's own, which may look at everything.
+        input_retracts: elements can be taken back, so that a window can become empty.
     """
 
-    def __init__(self, grouping: Grouping, *, own: bool, takes_back: bool) -> None:
-        self.timed = own or any(node.looks_at_processing_time for node in grouping.trigger.walk())
+    def __init__(self, grouping: Grouping, *, has_user_trigger: bool, input_retracts: bool) -> None:
+        self.timed = has_user_trigger or any(node.looks_at_processing_time for node in grouping.trigger.walk())
         self._discards = grouping.refinement is DISCARDING
         self._columns: dict[str, tuple[str, pl.Expr, int]] = {}
         if self.timed:
@@ -42,12 +42,11 @@ class Bookkeeping:
             self._columns[EARLIEST] = ("min", pl.col(EVENT), MAX_TIME)
         if grouping.output_time is LATEST_TIME:
             self._columns[LATEST] = ("max", pl.col(EVENT), MIN_TIME)
-        if takes_back:
+        if input_retracts:
             self._columns[ELEMENTS] = ("sum", pl.col(SIGN).cast(_INT), 0)
 
     @property
     def names(self) -> list[str]:
-        """The columns."""
         return list(self._columns)
 
     @property
@@ -57,17 +56,16 @@ class Bookkeeping:
 
     @property
     def lasting(self) -> list[str]:
-        """Those that speak of all elements of a window, not only of those since the last pane."""
+        """The columns that cover all elements of a window, not only those since the last pane."""
         return [name for name in self._columns if name == ELEMENTS or (name != FIRST_ARRIVAL and not self._discards)]
 
     def discarded(self) -> list[pl.Expr]:
-        """The event times of no elements, where a pane takes them along."""
+        """The event times of no elements, which a discarding window starts again with."""
         zeros = zip(self._columns, self.zeros(), strict=True)
         return [zero for name, zero in zeros if self._discards and name in (EARLIEST, LATEST)]
 
     @property
     def types(self) -> dict[str, pl.DataType]:
-        """Their types."""
         return dict.fromkeys(self._columns, _INT)
 
     def make(self) -> list[pl.Expr]:

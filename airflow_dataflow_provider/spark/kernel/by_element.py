@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from airflow_dataflow_provider.model.clock import Clock
-    from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import Arrived, RunningEpoch
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel
     from airflow_dataflow_provider.spark.kernel.late_check import LateCheck
 
@@ -51,11 +51,11 @@ class ByElement(Windower):
         yield self.elements(check.in_time(self.assign(rows)))
 
     @override
-    def add(self, now: Progress, arrived: Arrived) -> None:
+    def add(self, now: RunningEpoch, arrived: Arrived) -> None:
         if arrived.elements is not None and len(arrived.elements):
             add_elements(self.kernel, now, arrived.elements, self._open_for(now, arrived.elements))
 
-    def _open_for(self, now: Progress, elements: pl.DataFrame) -> Indices:
+    def _open_for(self, now: RunningEpoch, elements: pl.DataFrame) -> Indices:
         """For each element the position of its window in the state, which is opened if it is new: empty, not fresh."""
         kernel, columns = self.kernel, [*self.kernel.key_types, START, END]
         found = direct_addressing.find_windows(kernel, now.state, elements)
@@ -84,7 +84,7 @@ class ByElement(Windower):
 
 
 def add_elements(
-    kernel: Kernel, now: Progress, came: pl.DataFrame, rows: Indices, beside: Indices | None = None
+    kernel: Kernel, now: RunningEpoch, came: pl.DataFrame, rows: Indices, beside: Indices | None = None
 ) -> Indices:  # fmt: skip
     """Bring elements into open windows: element ``i`` into the one at ``rows[i]`` of the state.
 
@@ -159,7 +159,7 @@ def firings(
         fired = np.zeros(len(windows), dtype=np.bool_)
         fired[rows] = True
         going[trigger.on_fire(states, windows, fired)] = False
-        # What its last pane knew of the watermark, and that nothing is fresh.
+        # As of this pane: the watermarks that have passed, and nothing fresh.
         windows.passed[rows] = kernel.percentiles.reached(clock, windows.end[rows])
         windows.first_arrival[rows] = NOT_FRESH
         since[rows] = at[rows]
@@ -197,9 +197,9 @@ def earliest(elements: Elements, start: Indices, stop: Indices) -> Times:
 
 
 def _publish(
-    kernel: Kernel, now: Progress, sub: pl.DataFrame, ordered: pl.DataFrame, row: Indices, *, fires: Mask
+    kernel: Kernel, now: RunningEpoch, sub: pl.DataFrame, ordered: pl.DataFrame, row: Indices, *, fires: Mask
 ) -> pl.DataFrame:  # fmt: skip
-    """The panes of all firings, in order; the windows as they are after the last element."""
+    """Publish the panes of all firings, in order; return the windows after the last element."""
     begins = np.ones(len(row), dtype=np.bool_)
     begins[1:] = (row[1:] != row[:-1]) | fires[:-1]
     segment = np.cumsum(begins) - 1
@@ -220,9 +220,9 @@ def _publish(
 
 
 def _running(kernel: Kernel, sub: pl.DataFrame, segments: pl.DataFrame, of: Indices, opens: Mask) -> pl.DataFrame:
-    """What each segment's pane says: its own elements and, as far as they count, those before it."""
+    """The accumulators of each segment's pane: its own elements and, where they count, those before it."""
     names = kernel.field_names
-    # What was there before the epoch belongs to the first segment of a window.
+    # Accumulators from before the epoch belong to the first segment of a window.
     before = sub[of].select(pl.col(name).alias(name + RIGHT) for name in names)
     mask = pl.lit(pl.Series(opens))
     paired = [
@@ -249,9 +249,9 @@ def _running(kernel: Kernel, sub: pl.DataFrame, segments: pl.DataFrame, of: Indi
 
 
 def _fire(
-    kernel: Kernel, now: Progress, sub: pl.DataFrame, running: pl.DataFrame, of: Indices, *, firing: Mask
+    kernel: Kernel, now: RunningEpoch, sub: pl.DataFrame, running: pl.DataFrame, of: Indices, *, firing: Mask
 ) -> Mask:
-    """Publish the firing segments: each is a row of the state as it stood then. The answer says which said anything."""
+    """Publish the firing segments, each a row of the state at that time; say which have changed anything."""
     at = of[firing]
     again = np.zeros(len(at), dtype=np.bool_)
     again[1:] = at[1:] == at[:-1]
@@ -261,14 +261,14 @@ def _fire(
         rows = rows.with_columns(pl.lit(value=True).alias(FRESH))
     reached = kernel.percentiles.reached(now.clock, rows[END].to_numpy())
     rows = rows.with_columns(pl.Series(PASSED, np.where(again, reached, rows[PASSED].to_numpy()), dtype=pl.UInt32))
-    if kernel.remembers and again.any():
+    if kernel.keeps_last_published and again.any():
         rows = _last_published_in_between(kernel, rows, again)
     published = np.ones(len(rows), dtype=np.bool_)
     if kernel.retracts:
         empty = kernel.empty(rows)
         values, timestamp = kernel.aggregates.extract(rows), kernel.panes.timestamp(rows)
-        published = ~kernel.last_published.says_nothing_new(rows, values, timestamp, empty) & ~empty
-    # How many of the same window were published before, in this epoch.
+        published = ~kernel.last_published.is_unchanged(rows, values, timestamp, empty) & ~empty
+    # The number of panes of the same window published before, in this epoch.
     total: Indices = np.cumsum(published) - published
     base = np.maximum.accumulate(np.where(again, 0, total))
     rows = rows.with_columns(pl.Series(INDEX, rows[INDEX].to_numpy() + total - base, dtype=pl.Int32))
@@ -277,7 +277,7 @@ def _fire(
 
 
 def _last_published_in_between(kernel: Kernel, rows: pl.DataFrame, again: Mask) -> pl.DataFrame:
-    """Where a window fires again within the epoch, what stands is its firing before."""
+    """Where a window fires again within the epoch, its last published pane is that of the firing before."""
     if not isinstance(kernel.last_published, LastPublishedPane):  # windows that merge take one element at a time
         raise TypeError(kernel.last_published)
     values = kernel.aggregates.extract(rows)
@@ -317,9 +317,9 @@ def _after(
 
 
 def _noted(
-    kernel: Kernel, now: Progress, after: pl.DataFrame, fired: pl.DataFrame, at: Indices, *, published: Mask
+    kernel: Kernel, now: RunningEpoch, after: pl.DataFrame, fired: pl.DataFrame, at: Indices, *, published: Mask
 ) -> pl.DataFrame:
-    """With the index, the watermarks and the standing pane that the last firing of each window left."""
+    """With the index, the watermarks and the last published pane of each window's last firing."""
     final = np.ones(len(at), dtype=np.bool_)
     final[:-1] = at[1:] != at[:-1]
     last = at[final]
@@ -327,7 +327,7 @@ def _noted(
     np.add.at(index, at, published)
     passed[last] = kernel.percentiles.reached(now.clock, after[END].to_numpy()[last])
     after = after.with_columns(pl.Series(INDEX, index, dtype=pl.Int32), pl.Series(PASSED, passed, dtype=pl.UInt32))
-    if not kernel.remembers:
+    if not kernel.keeps_last_published:
         return after
     fields = fired.filter(final)
     rows = after[last].with_columns(fields[name] for name in kernel.field_names)

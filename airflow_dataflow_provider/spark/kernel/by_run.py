@@ -5,8 +5,8 @@ Within a run a session only grows, so its firings are found as those of windows 
 so on. There are as many rounds as sessions merge deep, not as many as the busiest key has elements.
 
 Every element is published first by one firing, or by none in the epoch: these are groups, combined at once. A firing of
-an accumulating session also says what the firings before it in the same session said, and takes them back: they are a
-forest, laid out so that what a firing says is a range (:mod:`ranges`).
+an accumulating session also has the elements of the firings before it in the same session, and retracts these: they are
+a forest, laid out so that the elements of a firing are a range (:mod:`ranges`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from airflow_dataflow_provider.spark.kernel.triggers.node import (
 )
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import Arrived, RunningEpoch
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 
 
@@ -57,7 +57,7 @@ class SessionsByRun(OneByOneMerging):
     """Sessions under a trigger that looks at elements: all elements of an epoch at once."""
 
     @override
-    def add(self, now: Progress, arrived: Arrived) -> None:
+    def add(self, now: RunningEpoch, arrived: Arrived) -> None:
         kernel, elements = self.kernel, arrived.elements
         if elements is None or not len(elements):
             return
@@ -86,7 +86,7 @@ class SessionsByRun(OneByOneMerging):
 
 @dataclass(slots=True)
 class _Sessions:
-    """The runs of an epoch with what triggers know of them; a run without elements is an open window that others join.
+    """The runs of an epoch, with trigger states; a run without elements is an open window that others join.
 
     Attributes:
         kernel: the grouping's.
@@ -109,7 +109,7 @@ class _Sessions:
     """
 
     kernel: Kernel
-    now: Progress
+    now: RunningEpoch
     sub: pl.DataFrame
     runs: Runs
     order: Indices
@@ -127,7 +127,7 @@ class _Sessions:
     fires: Indices
 
     @classmethod
-    def of(cls, kernel: Kernel, now: Progress, sub: pl.DataFrame, elements: pl.DataFrame, runs: Runs) -> _Sessions:
+    def of(cls, kernel: Kernel, now: RunningEpoch, sub: pl.DataFrame, elements: pl.DataFrame, runs: Runs) -> _Sessions:
         """Before any trigger was asked."""
         came = np.flatnonzero(runs.of >= 0)
         order = came[sorted_order(runs.of[came], len(runs))]
@@ -150,7 +150,6 @@ class _Sessions:
 
     @property
     def has_elements(self) -> Mask:
-        """Which runs have."""
         some: Mask = self.borders[1:] > self.borders[:-1]
         return some
 
@@ -166,7 +165,7 @@ class _Sessions:
     # Where they fire
 
     def fire(self) -> None:
-        """Ask the triggers of all runs, level by level."""
+        """Find the firings of all runs, level by level."""
         joins = np.flatnonzero(self.runs.parent >= 0)
         joins = joins[np.argsort(self.runs.level[self.runs.parent[joins]], kind="stable")]
         levels = int(self.runs.level.max()) + 1
@@ -183,7 +182,7 @@ class _Sessions:
         self.fires = np.sort(np.concatenate(fires))
 
     def _merge(self, parts: Indices, rows: Indices) -> None:
-        """Give these runs what those that end in them knew."""
+        """Give these runs the merged states of the runs that end in them."""
         into = np.searchsorted(rows, self.runs.parent[parts])
         finished = np.ones(len(rows), np.bool_)
         np.logical_and.at(finished, into, ~self.going[parts])
@@ -198,7 +197,7 @@ class _Sessions:
             asked = self.going[parts] | finished[into]
             before = {name: column[parts[asked]] for name, column in self.states.items()}
             merged = {name: _initial(len(rows), column) for name, column in self.states.items()}
-            if self.kernel.has_own_trigger:
+            if self.kernel.has_user_trigger:
                 merged["now"] = Windows(self.now.clock, start, end, first, passed)  # type: ignore[assignment]
             self.kernel.trigger.merge(before, np.arange(int(asked.sum())), into[asked], merged)
             for name, column in self.states.items():
@@ -212,7 +211,7 @@ class _Sessions:
         return start, end
 
     def _fire(self, rows: Indices, elements: Elements) -> Indices:
-        """The firings of these runs; what their triggers know afterwards."""
+        """The firings of these runs; moves their trigger states on."""
         kernel, start, stop = self.kernel, self.borders[:-1][rows], self.borders[1:][rows]
         states = {name: column[rows] for name, column in self.states.items()}
         going, first = self.going[rows], self.first_arrival[rows]
@@ -251,28 +250,30 @@ class _Sessions:
         """Publish all firings; the sessions that have taken elements, as they are after the epoch."""
         kernel, fires = self.kernel, self.fires
         groups = Groups.of(self.runs, len(self.sub), self.borders, fires)
-        said = self._said(groups)
+        results = self._results(groups)
         bounds = pl.Series(START, self.low[fires], dtype=pl.Int64), pl.Series(END, self.high[fires], dtype=pl.Int64)
-        rows = self.ordered[fires].select(*kernel.grouping.key).with_columns(bounds).hstack(said[: len(fires)])
+        rows = self.ordered[fires].select(*kernel.grouping.key).with_columns(bounds).hstack(results[: len(fires)])
         rows = rows.with_columns(pl.Series(PASSED, self._passed(groups), dtype=pl.UInt32))
         values = kernel.aggregates.extract(rows)
-        last_published = SessionLastPublished.of(kernel, self.sub, rows, values, groups) if kernel.remembers else None
+        last_published = (
+            SessionLastPublished.of(kernel, self.sub, rows, values, groups) if kernel.keeps_last_published else None
+        )
         if last_published is None or not kernel.retracts:
             # Without retraction a pane is published even where it says what stands.
-            silent = np.zeros(len(fires), np.bool_)
+            unchanged = np.zeros(len(fires), np.bool_)
         else:
-            silent = last_published.silent(rows, values)
-        index, then = self._indices(groups, silent)
+            unchanged = last_published.unchanged(rows, values)
+        index, then = self._indices(groups, unchanged)
         rows = rows.with_columns(pl.Series(INDEX, index, dtype=pl.Int32))
         if last_published is not None:
-            last_published.number(index - silent)
-        self._publish(rows, values, silent, last_published)
-        after = self._after(groups, said[len(fires) :], then)
+            last_published.number(index - unchanged)
+        self._publish(rows, values, unchanged, last_published)
+        after = self._after(groups, results[len(fires) :], then)
         if last_published is not None:
             after = after.with_columns(last_published.left(len(fires), len(groups.left)))
         return after.select(*kernel.state_schema)
 
-    def _said(self, groups: Groups) -> pl.DataFrame:
+    def _results(self, groups: Groups) -> pl.DataFrame:
         """The accumulators of each firing, and of what is left of each session."""
         kernel, names = self.kernel, self.kernel.field_names
         kept = groups.of_window >= 0
@@ -282,8 +283,8 @@ class _Sessions:
         left = np.arange(len(self.fires), len(self.fires) + len(groups.left))
         nothing = pl.DataFrame({GROUP: left}).with_columns(kernel.nothing()).select(GROUP, *names)
         parts = pl.concat([open_windows, folded, nothing])
-        said = parts.group_by(GROUP, maintain_order=True).agg(kernel.merge()).sort(GROUP).select(names)
-        return said if kernel.discards else ranges.running(kernel, said, groups.follows)
+        results = parts.group_by(GROUP, maintain_order=True).agg(kernel.merge()).sort(GROUP).select(names)
+        return results if kernel.discards else ranges.running(kernel, results, groups.follows)
 
     def _passed(self, groups: Groups) -> Bits:
         """The watermarks that had passed at the pane before each firing."""
@@ -293,49 +294,52 @@ class _Sessions:
         passed: Bits = np.where(groups.is_first, kept, reached)
         return passed
 
-    def _indices(self, groups: Groups, silent: Mask) -> tuple[Indices, Indices]:
+    def _indices(self, groups: Groups, unchanged: Mask) -> tuple[Indices, Indices]:
         """The number of each firing's pane among those of the same bounds; that of the next pane of what is left."""
         fires, run = self.fires, groups.run
         start, end = self.low[fires], self.high[fires]
         begins = groups.is_first.copy()
         begins[1:] |= (start[1:] != start[:-1]) | (end[1:] != end[:-1])
-        before: Indices = np.cumsum(~silent) - ~silent
-        index = self._stood(run, start, end) + before - np.maximum.accumulate(np.where(begins, before, 0))
+        before: Indices = np.cumsum(~unchanged) - ~unchanged
+        index = self._published_before(run, start, end) + before - np.maximum.accumulate(np.where(begins, before, 0))
         left = groups.left
         start, end = self.start[left], self.end[left]
-        then = self._stood(left, start, end)
+        then = self._published_before(left, start, end)
         last = np.searchsorted(fires, self.borders[1:][left]) - 1
         fired = (last >= 0) & (np.append(fires, -1)[last] >= self.borders[:-1][left])
         at = fires[last[fired]]
         same = (self.low[at] == start[fired]) & (self.high[at] == end[fired])
-        then[np.flatnonzero(fired)[same]] = (index + ~silent)[last[fired][same]]
+        then[np.flatnonzero(fired)[same]] = (index + ~unchanged)[last[fired][same]]
         return index, then
 
-    def _stood(self, rows: Indices, start: Times, end: Times) -> Indices:
-        """How many panes of these bounds there were before the epoch."""
+    def _published_before(self, rows: Indices, start: Times, end: Times) -> Indices:
+        """The number of panes with these bounds before the epoch."""
         stays = self.stays(rows, start, end)
         stood = np.zeros(len(rows), np.int64)
         stood[stays] = self.sub[INDEX].to_numpy()[rows[stays]]
         return stood
 
     def _publish(
-        self, rows: pl.DataFrame, values: pl.DataFrame, silent: Mask, last_published: SessionLastPublished | None
+        self, rows: pl.DataFrame, values: pl.DataFrame, unchanged: Mask, last_published: SessionLastPublished | None
     ) -> None:
-        """The panes, each after what it takes back, in the order of the elements that have made them due."""
-        if not len(rows) or silent.all():
+        """Publish panes, each after its retractions, in the order of the elements that made them due."""
+        if not len(rows) or unchanged.all():
             return
         kernel, clock, came = self.kernel, self.now.clock, self.order[self.fires]
-        loud = np.flatnonzero(~silent)
-        is_last = np.zeros(len(loud), np.bool_)
-        panes, places = [kernel.panes.inserts(rows[loud], values[loud], is_last, clock)], [2 * came[loud] + 1]
+        published = np.flatnonzero(~unchanged)
+        is_last = np.zeros(len(published), np.bool_)
+        panes, places = (
+            [kernel.panes.inserts(rows[published], values[published], is_last, clock)],
+            [2 * came[published] + 1],
+        )
         if last_published is not None:
-            stood, by = last_published.taken_back(rows, silent)
-            panes.insert(0, kernel.panes.retractions(stood, rows[by], clock))
+            retracted, by = last_published.retracted(rows, unchanged)
+            panes.insert(0, kernel.panes.retractions(retracted, rows[by], clock))
             places.insert(0, 2 * came[by])
         self.now.panes.append(pl.concat(panes)[np.argsort(np.concatenate(places), kind="stable")])
 
-    def _after(self, groups: Groups, said: pl.DataFrame, index: Indices) -> pl.DataFrame:
-        """The sessions that have taken elements, without the panes that stand."""
+    def _after(self, groups: Groups, results: pl.DataFrame, index: Indices) -> pl.DataFrame:
+        """The sessions that have taken elements, without their last published panes."""
         kernel, left = self.kernel, groups.left
         lowest = np.full(len(self.runs), np.iinfo(np.int64).max)
         np.minimum.at(lowest, last_of(self.runs.parent)[: len(self.sub)], self.sub[ID].to_numpy())
@@ -343,7 +347,7 @@ class _Sessions:
         opened = identity == np.iinfo(np.int64).max
         identity[opened] = self.now.new_ids(int(opened.sum()))
         first = self.first_arrival[left]
-        after = self.ordered[self.borders[left]].select(*kernel.grouping.key).hstack(said)
+        after = self.ordered[self.borders[left]].select(*kernel.grouping.key).hstack(results)
         after = after.with_columns(
             pl.Series(START, self.start[left], dtype=pl.Int64),
             pl.Series(END, self.end[left], dtype=pl.Int64),

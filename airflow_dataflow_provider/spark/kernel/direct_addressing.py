@@ -18,7 +18,7 @@ from airflow_dataflow_provider.spark.kernel.codes import Codes, key_codes, sorte
 from airflow_dataflow_provider.spark.kernel.columns import END, FRESH, ID, START
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.spark.kernel.epoch import Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import RunningEpoch
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 
 _FOLDS: dict[str, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
@@ -26,7 +26,7 @@ _FREE_SLOTS = 2**20
 """Slots that a table may have beside eight a row. It is cleared for each epoch."""
 
 
-def add(kernel: Kernel, now: Progress, came: pl.DataFrame) -> bool:
+def add(kernel: Kernel, now: RunningEpoch, came: pl.DataFrame) -> bool:
     """Fold partial accumulators into the open windows; False where that does not fit, and nothing is changed."""
     state = now.state
     numbered = None if kernel.folds is None else _slot_numbers(kernel, [state, came])

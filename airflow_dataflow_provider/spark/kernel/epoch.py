@@ -1,4 +1,4 @@
-"""What an epoch brings to one state partition, what is known while it is under way, and what comes of it."""
+"""One epoch of a state partition: its input, its working state, its outcome."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """What an epoch brings to a partition.
+    """The input of a partition.
 
     Attributes:
         partials: partial accumulators, several a key and window; or None.
@@ -33,8 +33,8 @@ class Arrived:
 
 
 @dataclass(slots=True)
-class Progress:
-    """An epoch under way.
+class RunningEpoch:
+    """The working state of an epoch.
 
     Attributes:
         state: every open window.
@@ -70,7 +70,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one epoch did to a partition.
+    """The outcome of a partition.
 
     Attributes:
         state: every window still open.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from airflow_dataflow_provider.model.windows import SlidingWindows
-    from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import Arrived, RunningEpoch
     from airflow_dataflow_provider.spark.kernel.late_check import LateCheck
 
 
@@ -44,7 +44,7 @@ class Folding(Windower):
         return rows.group_by(kernel.by).agg(kernel.make())
 
     @override
-    def add(self, now: Progress, arrived: Arrived) -> None:
+    def add(self, now: RunningEpoch, arrived: Arrived) -> None:
         if not arrived.partials:
             return
         kernel, (parts, combined) = self.kernel, self.by_window(arrived)
@@ -63,7 +63,7 @@ class Folding(Windower):
         """The partial accumulators by window, and whether each frame has at most one row a key and window."""
         return arrived.partials, arrived.combined
 
-    def _join(self, now: Progress, partials: pl.DataFrame) -> None:
+    def _join(self, now: RunningEpoch, partials: pl.DataFrame) -> None:
         """Fold partial accumulators, one row a key and window, into the open windows by hashing."""
         kernel, state = self.kernel, now.state
         if not len(state):

@@ -1,4 +1,4 @@
-"""What the open windows of one grouping keep the next one's watermark waiting for (:mod:`model.hold`), column-wise."""
+"""Watermark hold from open windows (:mod:`model.hold`), column-wise."""
 
 from __future__ import annotations
 

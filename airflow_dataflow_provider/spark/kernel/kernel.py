@@ -1,6 +1,6 @@
-"""The kernel of a grouping: which columns its open windows have, how they fold, and what its triggers see of them.
+"""The kernel of a grouping: columns of open windows, accumulators, the trigger, and how windows get elements.
 
-It knows the grouping and the types of its columns, and no data. What becomes of data in an epoch is
+It knows the grouping and the types of its columns, and holds no data. An epoch's data pass through
 :func:`~airflow_dataflow_provider.spark.kernel.advance.advance`.
 """
 
@@ -48,7 +48,7 @@ from airflow_dataflow_provider.spark.kernel.merging import OneByOneMerging, Sess
 from airflow_dataflow_provider.spark.kernel.panes import Panes
 from airflow_dataflow_provider.spark.kernel.triggers import compile_trigger
 from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Mask, Percentiles, States, Windows
-from airflow_dataflow_provider.spark.kernel.triggers.own import OwnNode
+from airflow_dataflow_provider.spark.kernel.triggers.user_defined import UserTriggerNode
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.grouping import Grouping
@@ -63,8 +63,8 @@ class Kernel:
     Args:
         grouping: what, where, when and how.
         schema: the types of the input columns that the grouping reads.
-        takes_back: whether elements can be taken back, as the results of an earlier grouping can.
-        is_last: whether its panes are what the pipeline publishes.
+        input_retracts: whether elements can be taken back, as the results of an earlier grouping can.
+        is_last: whether the pipeline publishes its panes.
         has_steps_after: whether its panes pass steps before they are published.
 
     Raises:
@@ -76,28 +76,27 @@ class Kernel:
         grouping: Grouping,
         schema: Mapping[str, pl.DataType],
         *,
-        takes_back: bool = False,
+        input_retracts: bool = False,
         is_last: bool = True,
         has_steps_after: bool = False,
     ) -> None:
         window, trigger = grouping.window, grouping.trigger
-        self.grouping, self.takes_back, self.is_last = grouping, takes_back, is_last
+        self.grouping, self.input_retracts, self.is_last = grouping, input_retracts, is_last
         self.schema = {name: schema[name] for name in grouping.input_columns()}
-        self.aggregates = Aggregates.of(grouping, schema, retracting=takes_back)
+        self.aggregates = Aggregates.of(grouping, schema, retracting=input_retracts)
         self.percentiles = Percentiles(trigger)
         self.trigger = compile_trigger(trigger, self.percentiles, "_trigger")
         self.key_types = {column: schema[column] for column in grouping.key}
         self.merges = window.merges
-        own = any(isinstance(node, OwnNode) for node in [*_trigger_nodes(self.trigger)])
-        self.has_own_trigger = own
-        self.book = Bookkeeping(grouping, own=own, takes_back=takes_back)
+        self.has_user_trigger = any(isinstance(node, UserTriggerNode) for node in self.trigger.walk())
+        self.book = Bookkeeping(grouping, has_user_trigger=self.has_user_trigger, input_retracts=input_retracts)
         fields = {field.name: (field.how, field.dtype) for field in self.aggregates.fields}
         self.folds = _foldable({**fields, **self.book.folds})
         self.retracts = retracts(grouping, is_last=is_last)
-        # A step may drop a pane that would have replaced the one before, which then has to be taken back.
-        self.remembers = self.retracts or (is_last and has_steps_after and replaces(grouping))
+        # A step may drop a pane that would have replaced the one before; that one has to be retracted then.
+        self.keeps_last_published = self.retracts or (is_last and has_steps_after and replaces(grouping))
         self.discards = grouping.refinement is DISCARDING
-        # Of many windows the start says it all; what is grouped and joined by should be narrow.
+        # Where the start gives the end, grouping and joining by the start alone is cheaper.
         self.end = _end(window)
         self.by = [*grouping.key, START] if self.end is not None else [*grouping.key, START, END]
         self.identity = [ID] if self.merges else self.by
@@ -107,18 +106,17 @@ class Kernel:
             grouping, self.aggregates, self.percentiles,
             hidden=self.discards and is_last, timestamped=not is_last or grouping.output_time is not END_OF_WINDOW,
         )  # fmt: skip
-        self.windower = _windower(grouping, input_retracts=takes_back)(self)
+        self.windower = _windower(grouping, input_retracts=input_retracts)(self)
 
     # What the frames look like
 
     @property
     def field_names(self) -> list[str]:
-        """What is folded when elements come together: accumulators, and what is kept beside them."""
+        """Accumulators, and the columns that are combined like them."""
         return [*self.aggregates.names, *self.book.names]
 
     @property
     def field_types(self) -> dict[str, pl.DataType]:
-        """Their types."""
         return {**{field.name: field.dtype for field in self.aggregates.fields}, **self.book.types}
 
     @property
@@ -135,12 +133,11 @@ class Kernel:
         if self.merges:
             own[ID] = pl.Int64()
         own |= self.trigger.columns()
-        if self.remembers:
+        if self.keeps_last_published:
             own |= self.last_published.columns()
         return {**self.partial_schema, **own}
 
     def empty_state(self) -> pl.DataFrame:
-        """No window is open."""
         return pl.DataFrame(schema=self.state_schema)
 
     def make(self) -> list[pl.Expr]:
@@ -193,19 +190,18 @@ class Kernel:
         )  # fmt: skip
 
     def states(self, rows: pl.DataFrame) -> States:
-        """The trigger's state columns of some open windows, to be changed in place."""
+        """Copies of the trigger's state columns, to be changed in place."""
         return {
             name: np.array(rows[name].to_list(), dtype=object) if dtype == pl.Binary else rows[name].to_numpy().copy()
             for name, dtype in self.trigger.columns().items()
         }
 
     def with_states(self, rows: pl.DataFrame, states: States) -> pl.DataFrame:
-        """The rows with these trigger states."""
         columns = self.trigger.columns()
         return rows.with_columns(pl.Series(name, states[name], dtype=dtype) for name, dtype in columns.items())
 
     def not_fresh(self, where: pl.Expr) -> pl.Expr:
-        """The column that says what is fresh, with nothing fresh there."""
+        """The column of freshness, with these windows not fresh."""
         if self.book.timed:
             return (
                 pl.when(where)
@@ -216,9 +212,9 @@ class Kernel:
         return (pl.col(FRESH) & ~where).alias(FRESH)
 
     def empty(self, rows: pl.DataFrame) -> Mask:
-        """Where all elements were taken back, so that there is nothing to say any more."""
+        """Where all elements were retracted, so that nothing is left to publish."""
         nothing: Mask = np.zeros(len(rows), dtype=np.bool_)
-        return (rows[ELEMENTS] == 0).to_numpy() if self.takes_back and self.retracts else nothing
+        return (rows[ELEMENTS] == 0).to_numpy() if self.input_retracts and self.retracts else nothing
 
     @cached_property
     def no_panes(self) -> pl.DataFrame:
@@ -241,7 +237,7 @@ def _windower(grouping: Grouping, *, input_retracts: bool) -> type[Windower]:
 
 
 def _foldable(fields: Mapping[str, tuple[str | None, pl.DataType]]) -> dict[str, str] | None:
-    """How each accumulator folds, if all are single numbers that do.
+    """The operation of each accumulator, if all are single numbers with one.
 
     Args:
         fields: for each accumulator column ``sum``, ``min``, ``max`` or None, and its type.
@@ -265,25 +261,20 @@ def _end(window: WindowStrategy) -> pl.Expr | None:
             return None
 
 
-def _trigger_nodes(node: object) -> list[object]:
-    """A compiled tree's nodes."""
-    return [node, *(below for part in getattr(node, "nodes", ()) for below in _trigger_nodes(part))]
-
-
 @lru_cache(maxsize=16)
 def _kernel(
-    grouping: Grouping, schema: tuple[tuple[str, pl.DataType], ...], takes_back: bool, is_last: bool, steps: bool
+    grouping: Grouping, schema: tuple[tuple[str, pl.DataType], ...], input_retracts: bool, is_last: bool, steps: bool
 ) -> Kernel:
-    return Kernel(grouping, dict(schema), takes_back=takes_back, is_last=is_last, has_steps_after=steps)
+    return Kernel(grouping, dict(schema), input_retracts=input_retracts, is_last=is_last, has_steps_after=steps)
 
 
 def kernel_for(
     grouping: Grouping,
     schema: Mapping[str, pl.DataType],
     *,
-    takes_back: bool = False,
+    input_retracts: bool = False,
     is_last: bool = True,
     has_steps_after: bool = False,
 ) -> Kernel:
     """The kernel of a grouping; a worker process makes it once, not once a partition and epoch."""
-    return _kernel(grouping, tuple(schema.items()), takes_back, is_last, has_steps_after)
+    return _kernel(grouping, tuple(schema.items()), input_retracts, is_last, has_steps_after)

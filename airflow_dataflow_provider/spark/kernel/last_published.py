@@ -1,8 +1,8 @@
-"""What stands for a window: the pane that a later one has to take back.
+"""The last published pane of each window, kept so that it can be retracted.
 
-A window that cannot merge has at most one, kept in flat columns. One that can merge may have several, those of the
-windows that became part of it among them, kept in a list with their own bounds. Both keep the values as they were
-published, so that a retraction says exactly what was said.
+A window that cannot merge has at most one, kept in flat columns. One that can merge may have several: those of the
+windows that became part of it are in a list, with their own bounds. Values are kept as they were published, so that a
+retraction carries exactly what was emitted.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
+from typing_extensions import override
 
 from airflow_dataflow_provider.spark.kernel.columns import END, INDEX, LAST_PUBLISHED, START, TIMESTAMP
 from airflow_dataflow_provider.spark.kernel.triggers.node import Mask
@@ -20,11 +21,11 @@ _STANDS = f"{LAST_PUBLISHED}.stands"
 
 
 class LastPublished(ABC):
-    """Over rows of open windows.
+    """Columns of open windows that hold their last published panes.
 
     Args:
         values: the types of the output columns.
-        timed: a change of a pane's event time is news, as it is for a next grouping.
+        timed: compare the event times of panes, too, which the next grouping reads.
     """
 
     def __init__(self, values: Mapping[str, pl.DataType], *, timed: bool) -> None:
@@ -32,22 +33,22 @@ class LastPublished(ABC):
 
     @abstractmethod
     def columns(self) -> dict[str, pl.DataType]:
-        """The state columns; null where nothing stands."""
+        """The state columns; null where no pane was published."""
 
     @abstractmethod
-    def says_nothing_new(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> Mask:
-        """Where what stands is just what would be published; ``empty`` windows publish nothing."""
+    def is_unchanged(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> Mask:
+        """Where a pane would repeat the last published one; ``empty`` windows publish nothing."""
 
     @abstractmethod
     def retractions(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-        """All that stands for these windows, and for each the position of its window.
+        """All last published panes of these windows, and for each the position of its window.
 
-        The frame has the rows' columns, with the values, bounds, index and timestamp of what stood.
+        The frame has the rows' columns, with the values, bounds, index and timestamp of the panes.
         """
 
     @abstractmethod
     def set(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> pl.DataFrame:
-        """The rows, with these panes standing; nothing where ``empty``. Their index is the last that was published."""
+        """The rows with these panes as the last published ones; none where ``empty``. ``INDEX`` is that of the next."""
 
 
 def _value(name: str) -> str:
@@ -57,13 +58,14 @@ def _value(name: str) -> str:
 class LastPublishedPane(LastPublished):
     """For windows that do not merge."""
 
+    @override
     def columns(self) -> dict[str, pl.DataType]:
         """Whether a pane stands, and a column for each of its values."""
         values = {_value(name): dtype for name, dtype in self.values.items()}
         return {_STANDS: pl.Boolean(), _value(TIMESTAMP): pl.Int64(), **values}
 
-    def says_nothing_new(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> Mask:
-        """Compares column by column."""
+    @override
+    def is_unchanged(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> Mask:
         stands = rows[_STANDS].fill_null(value=False).to_numpy()
         same = stands & ~empty
         if same.any():
@@ -74,8 +76,8 @@ class LastPublishedPane(LastPublished):
         unsaid: Mask = same | (empty & ~stands)
         return unsaid
 
+    @override
     def retractions(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-        """What stands, one pane a window at most."""
         stands = rows[_STANDS].fill_null(value=False)
         found = rows.filter(stands).with_columns(
             pl.col(INDEX) - 1,
@@ -84,8 +86,8 @@ class LastPublishedPane(LastPublished):
         )
         return found, np.flatnonzero(stands.to_numpy())
 
+    @override
     def set(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> pl.DataFrame:
-        """Overwrites what stood."""
         return rows.with_columns(
             pl.Series(_STANDS, ~empty),
             timestamp.alias(_value(TIMESTAMP)),
@@ -100,11 +102,13 @@ class LastPublishedPanes(LastPublished):
     def _item(self) -> dict[str, pl.DataType]:
         return {START: pl.Int64(), END: pl.Int64(), INDEX: pl.Int32(), TIMESTAMP: pl.Int64(), **self.values}
 
+    @override
     def columns(self) -> dict[str, pl.DataType]:
         """A list of panes: of windows that have merged, several stand."""
         return {LAST_PUBLISHED: pl.List(pl.Struct(self._item))}
 
-    def says_nothing_new(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> Mask:
+    @override
+    def is_unchanged(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> Mask:
         """Only one pane of the same bounds can be the same."""
         many = rows[LAST_PUBLISHED].list.len().fill_null(0).to_numpy()
         same = (many == 1) & ~empty
@@ -119,8 +123,8 @@ class LastPublishedPanes(LastPublished):
         unsaid: Mask = same | (empty & (many == 0))
         return unsaid
 
+    @override
     def retractions(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-        """Every pane of every list."""
         kept = [name for name in rows.columns if name not in self._item]
         found = (
             rows.select(kept)
@@ -131,6 +135,7 @@ class LastPublishedPanes(LastPublished):
         )
         return found, found["_at"].to_numpy().astype(np.int64)
 
+    @override
     def set(self, rows: pl.DataFrame, values: pl.DataFrame, timestamp: pl.Series, empty: Mask) -> pl.DataFrame:
         """One pane stands, in place of the whole list."""
         items = rows.select(START, END, pl.col(INDEX) - 1).with_columns(timestamp.alias(TIMESTAMP)).hstack(values)

@@ -26,7 +26,7 @@ from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Indi
 from airflow_dataflow_provider.spark.kernel.windows import components
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.spark.kernel.epoch import Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import RunningEpoch
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 
 _AT = "_at"
@@ -35,8 +35,12 @@ OpenWindows = tuple[pl.DataFrame, Mask, Codes]
 
 
 def not_expired(
-    kernel: Kernel, now: Progress, open_windows: tuple[pl.DataFrame, Codes], came: list[pl.DataFrame], arrived: Codes
-) -> Mask:  # fmt: skip
+    kernel: Kernel,
+    now: RunningEpoch,
+    open_windows: tuple[pl.DataFrame, Codes],
+    came: list[pl.DataFrame],
+    arrived: Codes,
+) -> Mask:
     """Which elements, the last frame of what came, become part of a window that has not expired, all taken together.
 
     Late ones are counted, expired ones are set aside.
@@ -68,8 +72,14 @@ def _ordered(kernel: Kernel, codes: Codes, start: Indices, end: Indices) -> Code
 
 
 def merge_windows(
-    kernel: Kernel, now: Progress, open_windows: OpenWindows, windows: pl.DataFrame, codes: Codes, *, fresh: bool = True
-) -> tuple[OpenWindows, Indices]:  # fmt: skip
+    kernel: Kernel,
+    now: RunningEpoch,
+    open_windows: OpenWindows,
+    windows: pl.DataFrame,
+    codes: Codes,
+    *,
+    fresh: bool = True,
+) -> tuple[OpenWindows, Indices]:
     """Open windows with what arrived for their keys; and for each row that arrived the position of its window.
 
     Args:
@@ -125,7 +135,7 @@ def merge_windows(
 
 def _joined(
     kernel: Kernel,
-    now: Progress,
+    now: RunningEpoch,
     sub: pl.DataFrame,
     windows: pl.DataFrame,
     *,
@@ -162,7 +172,7 @@ def _joined(
 
 def _remembering(
     kernel: Kernel,
-    now: Progress,
+    now: RunningEpoch,
     sub: pl.DataFrame,
     becomes: Indices,
     after: pl.DataFrame,
@@ -206,19 +216,19 @@ def _remembering(
     after = after.with_columns(columns)
     if kernel.trigger.columns():
         states, merged = kernel.states(sub), kernel.states(after)
-        if kernel.has_own_trigger:
+        if kernel.has_user_trigger:
             merged["now"] = kernel.windows(after, now.clock)  # type: ignore[assignment]
         kernel.trigger.merge(states, rows[going], becomes[going], merged)
         after = kernel.with_states(after, merged)
     if not (kernel.discards or touched.all()):
         # A window whose bounds have changed since its last pane has something new to publish.
         after = after.with_columns(_fresh_from(kernel, now, pl.lit(pl.Series(~touched))))
-    if kernel.remembers:
+    if kernel.keeps_last_published:
         after = _all_last_published(sub, becomes, after)
     return after
 
 
-def _fresh_from(kernel: Kernel, now: Progress, where: pl.Expr) -> pl.Expr:
+def _fresh_from(kernel: Kernel, now: RunningEpoch, where: pl.Expr) -> pl.Expr:
     """The column of freshness, with these windows fresh, as of now where they were not."""
     if not kernel.book.timed:
         return pl.col(FRESH) | where

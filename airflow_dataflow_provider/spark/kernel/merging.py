@@ -19,7 +19,7 @@ from airflow_dataflow_provider.spark.kernel.windows import components
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import Arrived, RunningEpoch
     from airflow_dataflow_provider.spark.kernel.late_check import LateCheck
 
 
@@ -62,7 +62,7 @@ class SessionMerging(Windower):
         return sessions.select(*kernel.partial_schema)
 
     @override
-    def add(self, now: Progress, arrived: Arrived) -> None:
+    def add(self, now: RunningEpoch, arrived: Arrived) -> None:
         kernel, elements = self.kernel, arrived.elements
         came = [part.select(*kernel.partial_schema) for part in arrived.partials if len(part)]
         frames = came if elements is None else [*came, elements]
@@ -98,7 +98,7 @@ class OneByOneMerging(Windower):
         yield self.elements(rows)
 
     @override
-    def add(self, now: Progress, arrived: Arrived) -> None:
+    def add(self, now: RunningEpoch, arrived: Arrived) -> None:
         kernel, elements = self.kernel, arrived.elements
         if elements is None or not len(elements):
             return

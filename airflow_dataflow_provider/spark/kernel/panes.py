@@ -1,4 +1,4 @@
-"""Panes, as frames: the pane log's columns, read off the open windows that fire."""
+"""Panes as frames: the pane log's columns, from open windows that fire."""
 
 from __future__ import annotations
 

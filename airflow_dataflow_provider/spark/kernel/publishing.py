@@ -1,7 +1,7 @@
-"""What an open window says: the panes that are due at an epoch's boundary, what they take back, and what expires.
+"""Panes of open windows: those due at an epoch's boundary, their retractions, and expiry.
 
-The trigger tree says where a pane is due. It is read off the accumulators, preceded by the retraction of what stands
-for the window, and taken note of; a window that expires publishes what it has not published yet, and goes.
+The trigger tree says where a pane is due. The pane has the results of the accumulators, after the retraction of the
+window's last published pane. An expiring window publishes any pending result, and is dropped.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ from airflow_dataflow_provider.spark.kernel.columns import END, FINISHED, INDEX,
 from airflow_dataflow_provider.spark.kernel.triggers.node import Indices, Mask
 
 if TYPE_CHECKING:
-    from airflow_dataflow_provider.spark.kernel.epoch import Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import RunningEpoch
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 
 
-def at_boundary(kernel: Kernel, now: Progress) -> None:
-    """Publish what is due, in place of nothing new; drop what expires."""
+def at_boundary(kernel: Kernel, now: RunningEpoch) -> None:
+    """Publish the panes that are due; drop the windows that expire."""
     state, clock = now.state, now.clock
     if not len(state):
         return
     windows, states = kernel.windows(state, clock), kernel.states(state)
     finished = state[FINISHED].to_numpy()
     going = ~finished
-    before = {name: column.copy() for name, column in states.items()} if clock.signals or kernel.has_own_trigger else {}
+    before = (
+        {name: column.copy() for name, column in states.items()} if clock.signals or kernel.has_user_trigger else {}
+    )
     if before:
         kernel.trigger.on_clock(states, windows)
         for name, column in states.items():
@@ -36,7 +38,7 @@ def at_boundary(kernel: Kernel, now: Progress) -> None:
             now.changed = now.changed | (column != before[name])
     fired = kernel.trigger.should_fire(states, windows) & going
     expired: Mask = windows.end <= expired_until(now.horizon, kernel.grouping.allowed_lateness)
-    # A window never takes what it has not published into its grave, whatever its trigger says.
+    # An expiring window publishes any pending result, whatever its trigger says.
     due = fired | (expired & windows.fresh)
     if before:
         now.state = state = kernel.with_states(state, states)
@@ -61,36 +63,35 @@ def at_boundary(kernel: Kernel, now: Progress) -> None:
 
 
 def publish(
-    kernel: Kernel, now: Progress, rows: pl.DataFrame, *, is_last: Mask, in_turn: bool = False
+    kernel: Kernel, now: RunningEpoch, rows: pl.DataFrame, *, is_last: Mask, in_turn: bool = False
 ) -> pl.DataFrame:  # fmt: skip
-    """The panes of some open windows, preceded by what they take back; the rows as they are then.
+    """Publish a pane of each of these open windows, after the retraction of its last one; return the rows after it.
 
-    A kernel that only remembers what a pane replaces gives the retraction, too: the steps after decide about it.
-    Where they are to come ``in_turn`` a window may be there several times: each time takes back what it said before.
-    The trigger is not told here.
+    Steps after the last grouping get each retraction, and decide whether it is published. With ``in_turn`` a window may
+    be there several times, in the order of its firings: each retracts the one before. Trigger states do not change.
     """
     values = kernel.aggregates.extract(rows)
     empty = kernel.empty(rows)
-    if kernel.remembers:
+    if kernel.keeps_last_published:
         timestamp = kernel.panes.timestamp(rows)
     if kernel.retracts:
-        silent = kernel.last_published.says_nothing_new(rows, values, timestamp, empty)
+        unchanged = kernel.last_published.is_unchanged(rows, values, timestamp, empty)
     elif kernel.discards:
-        silent = ~kernel.windows(rows, now.clock).fresh
+        unchanged = ~kernel.windows(rows, now.clock).fresh
     else:
-        silent = np.zeros(len(rows), dtype=np.bool_)
-    speaks = ~silent
-    full = speaks & ~empty
+        unchanged = np.zeros(len(rows), dtype=np.bool_)
+    changed = ~unchanged
+    full = changed & ~empty
     panes, places = list[pl.DataFrame](), list[Indices]()
-    if kernel.remembers and speaks.any():
-        loud = rows if speaks.all() else rows.filter(speaks)
-        stood, at = kernel.last_published.retractions(loud)
-        if len(stood):
-            panes.append(kernel.panes.retractions(stood, loud[at], now.clock))
-            places.append(2 * np.flatnonzero(speaks)[at])
+    if kernel.keeps_last_published and changed.any():
+        published = rows if changed.all() else rows.filter(changed)
+        retracted, at = kernel.last_published.retractions(published)
+        if len(retracted):
+            panes.append(kernel.panes.retractions(retracted, published[at], now.clock))
+            places.append(2 * np.flatnonzero(changed)[at])
     if full.any():
-        said = (rows, values) if full.all() else (rows.filter(full), values.filter(full))
-        panes.append(kernel.panes.inserts(*said, is_last[full], now.clock))
+        full_rows = (rows, values) if full.all() else (rows.filter(full), values.filter(full))
+        panes.append(kernel.panes.inserts(*full_rows, is_last[full], now.clock))
         places.append(2 * np.flatnonzero(full) + 1)
     if in_turn and len(panes) > 1:
         panes = [pl.concat(panes)[np.argsort(np.concatenate(places), kind="stable")]]
@@ -101,8 +102,8 @@ def publish(
         pl.Series(INDEX, rows[INDEX].to_numpy() + full, dtype=pl.Int32),
         pl.Series(PASSED, reached, dtype=pl.UInt32),
     )
-    if kernel.remembers:
-        # Where nothing new was said, what stands is equal, and so is its index.
+    if kernel.keeps_last_published:
+        # Where nothing has changed, the last pane is equal, and so is its index.
         after = kernel.last_published.set(after, values, timestamp, empty)
     if kernel.discards:
         after = after.with_columns(*kernel.aggregates.zeros(), *kernel.book.discarded())

@@ -1,8 +1,8 @@
-"""What each of many groups says that also says what groups before it have said: folds over subtrees, all at once.
+"""Running folds over a forest: each group combined with all groups before it, all at once.
 
-Groups are laid out so that those that come before one lie right before it, with all that comes before them. What a
-group says is then a range that ends with it. Ranges are put together of pieces whose lengths are powers of two, and
-pieces of one length are made of two of half of it: as many steps as the longest range has binary digits.
+Groups are laid out so that the predecessors of a group lie right before it, with theirs. A group and all before it are
+then a range. Ranges are made of pieces whose lengths are powers of two, and a piece is made of two of half its length:
+as many steps as the longest range has binary digits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def running(kernel: Kernel, groups: pl.DataFrame, follows: Indices) -> pl.DataFr
     """Each group with all those before it.
 
     Args:
-        kernel: says how two are put together.
+        kernel: the grouping's, which combines two.
         groups: the accumulators of each by itself.
         follows: for each the one that comes after it, which has a greater number, or -1.
     """

@@ -1,4 +1,4 @@
-"""Which firing publishes what, where sessions merge: their own elements first, and what firings before them said."""
+"""Which firing publishes which elements, where sessions merge."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GROUP = "_group"
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Which firing publishes what. Groups are firings, and behind them what is left of each session at the end.
+    """Groups of elements: one a firing, and behind them one for the unpublished rest of each session.
 
     Attributes:
         left: the runs that sessions end the epoch with.

@@ -1,4 +1,4 @@
-"""What stands for sessions in an epoch with many firings: each takes back what is left of those before it."""
+"""The last published panes of sessions in an epoch with many firings: each firing retracts those before it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class SessionLastPublished:
-    """The panes that stand, or come to stand: those of the open windows, then those of the firings.
+    """Published panes: those of the open windows, then those of the firings.
 
     Attributes:
         kernel: the grouping's.
-        items: what :class:`LastPublishedPanes` keeps of each.
-        owner: for each the group that takes it back, or that it is left to.
+        items: the columns that :class:`LastPublishedPanes` keeps.
+        owner: for each pane the group that retracts it, or that keeps it.
     """
 
     kernel: Kernel
@@ -35,7 +35,6 @@ class SessionLastPublished:
     def of(
         cls, kernel: Kernel, sub: pl.DataFrame, rows: pl.DataFrame, values: pl.DataFrame, groups: Groups
     ) -> SessionLastPublished:
-        """Of these open windows and firings."""
         listed = sub.select(pl.Series(GROUP, groups.of_window), LAST_PUBLISHED)
         listed = listed.filter((pl.col(GROUP) >= 0) & (pl.col(LAST_PUBLISHED).list.len() > 0)).explode(LAST_PUBLISHED)
         stood = listed.unnest(LAST_PUBLISHED)
@@ -44,8 +43,8 @@ class SessionLastPublished:
         items = pl.concat([stood.drop(GROUP), made.select(stood.drop(GROUP).columns)])
         return cls(kernel, items, np.concatenate([stood[GROUP].to_numpy(), groups.follows[: len(rows)]]))
 
-    def silent(self, rows: pl.DataFrame, values: pl.DataFrame) -> Mask:
-        """Which firings would say what stands already: one pane of the same bounds and values."""
+    def unchanged(self, rows: pl.DataFrame, values: pl.DataFrame) -> Mask:
+        """Which firings would repeat the last published pane: one of the same bounds and values."""
         firings = len(rows)
         count = np.bincount(self.owner, minlength=firings)[:firings]
         only = np.zeros(max(firings, int(self.owner.max(initial=0)) + 1), np.int64)
@@ -56,24 +55,24 @@ class SessionLastPublished:
         same = np.ones(len(alone), np.bool_)
         for name in compared:
             same &= before[name].eq_missing(again[name]).to_numpy()
-        silent = np.zeros(firings, np.bool_)
-        silent[alone[same]] = True
-        return silent
+        unchanged = np.zeros(firings, np.bool_)
+        unchanged[alone[same]] = True
+        return unchanged
 
     def number(self, index: Indices) -> None:
-        """Say which number the pane of each firing has; one that was silent has that of the pane that stands."""
+        """Set the index of the pane of each firing; an unchanged one has that of the last published pane."""
         numbers = self.items[INDEX].to_numpy().copy()
         numbers[len(numbers) - len(index) :] = index
         self.items = self.items.with_columns(pl.Series(INDEX, numbers, dtype=pl.Int32))
 
-    def taken_back(self, rows: pl.DataFrame, silent: Mask) -> tuple[pl.DataFrame, Indices]:
-        """What the firings that say something take back, in their order; and for each the firing."""
-        found = self._of(np.append(~silent, False)[np.minimum(self.owner, len(rows))])
+    def retracted(self, rows: pl.DataFrame, unchanged: Mask) -> tuple[pl.DataFrame, Indices]:
+        """The panes that the firings retract, in their order; and for each the firing."""
+        found = self._of(np.append(~unchanged, False)[np.minimum(self.owner, len(rows))])
         by = self.owner[found]
         return rows[by].select(*self.kernel.grouping.key).hstack(self.items[found]), by
 
     def left(self, firings: int, sessions: int) -> pl.Series:
-        """For each session that is left, the list of what stands for it."""
+        """For each remaining session the list of its last published panes."""
         found = self._of(self.owner >= firings)
         listed = pl.DataFrame({GROUP: self.owner[found] - firings}).hstack(
             [self.items[found].to_struct(LAST_PUBLISHED)]

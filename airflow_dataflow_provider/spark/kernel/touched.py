@@ -14,7 +14,7 @@ from airflow_dataflow_provider.spark.kernel.columns import END, ID, START
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.time import Micros
-    from airflow_dataflow_provider.spark.kernel.epoch import Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import RunningEpoch
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel
     from airflow_dataflow_provider.spark.kernel.triggers.node import Mask
 
@@ -36,7 +36,7 @@ class Touched:
     arrived: Codes
 
     @classmethod
-    def of(cls, kernel: Kernel, now: Progress, arrived: list[pl.DataFrame]) -> Touched:
+    def of(cls, kernel: Kernel, now: RunningEpoch, arrived: list[pl.DataFrame]) -> Touched:
         """The windows of all keys in the frames that have arrived."""
         key = list(kernel.grouping.key)
         frames = [part.select(key) for part in arrived]
@@ -48,7 +48,7 @@ class Touched:
         mask = known[existing]
         return cls(mask, now.state.filter(mask), existing[mask], came)
 
-    def put_back(self, kernel: Kernel, now: Progress, after: pl.DataFrame, changed: Mask) -> None:
+    def put_back(self, kernel: Kernel, now: RunningEpoch, after: pl.DataFrame, changed: Mask) -> None:
         """Replace the touched windows by what has become of them."""
         other = ~self.mask
         now.touched = self.sub
@@ -56,7 +56,7 @@ class Touched:
         now.changed = np.concatenate([now.changed[other], changed])
 
 
-def tombstones(now: Progress, border: Micros) -> pl.DataFrame | None:
+def tombstones(now: RunningEpoch, border: Micros) -> pl.DataFrame | None:
     """State rows that remove windows which became part of others, or have shrunk and expired.
 
     A window that ends at or before the border of expiry needs none: readers of the state drop it by its end.

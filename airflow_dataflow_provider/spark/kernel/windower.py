@@ -14,7 +14,7 @@ from airflow_dataflow_provider.spark.kernel.windows import assign_windows
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Progress
+    from airflow_dataflow_provider.spark.kernel.epoch import Arrived, RunningEpoch
     from airflow_dataflow_provider.spark.kernel.kernel import Kernel
     from airflow_dataflow_provider.spark.kernel.late_check import LateCheck
 
@@ -47,7 +47,7 @@ class Windower(ABC):
         """
 
     @abstractmethod
-    def add(self, now: Progress, arrived: Arrived) -> None:
+    def add(self, now: RunningEpoch, arrived: Arrived) -> None:
         """Bring what has arrived at a state partition into its open windows; open new ones, merge them."""
 
     def newest(self, windows: pl.DataFrame) -> pl.DataFrame:

@@ -54,7 +54,7 @@ def is_plain(stages: Stages) -> bool:
         return False
     kernels = (stages.kernel(number) for number in range(len(stages)))
     return all(
-        each.folds is not None and not each.windower.sends_elements and not each.has_own_trigger for each in kernels
+        each.folds is not None and not each.windower.sends_elements and not each.has_user_trigger for each in kernels
     )
 
 

@@ -36,7 +36,7 @@ class Partitioner:
 
     def split(self, rows: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
         """The partial accumulators of some rows, or the rows themselves, by state partition."""
-        if self.kernel.takes_back and SIGN not in rows.columns:
+        if self.kernel.input_retracts and SIGN not in rows.columns:
             rows = rows.with_columns(pl.lit(1, dtype=pl.Int8).alias(SIGN))
         for frame in self.kernel.windower.to_send(rows, self.check, combining=self.combining):
             yield from self._by_partition(frame)

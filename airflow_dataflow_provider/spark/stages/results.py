@@ -78,7 +78,11 @@ def results_of(steps: Sequence[ParDo], kernel: Kernel, panes: pl.DataFrame) -> p
     made = apply(steps, elements).sort(_NUMBER, maintain_order=True)
     _check_belongs(made, belonging)
     found = made.select(pl.col(_OF_PANE + name).alias(name) if name in carried else pl.col(name) for name in schema)
-    return _with_needed_retractions(found, panes, belonging) if kernel.remembers and not kernel.retracts else found
+    return (
+        _with_needed_retractions(found, panes, belonging)
+        if kernel.keeps_last_published and not kernel.retracts
+        else found
+    )
 
 
 def _check_belongs(made: pl.DataFrame, belonging: Sequence[str]) -> None:

@@ -151,8 +151,8 @@ def following_columns(kernel: Kernel) -> Sequence[str]:
 def _kernel(pipeline: Pipeline, at_groupings: tuple[Schema, ...], stage: int) -> Kernel:
     groupings = pipeline.groupings
     before = groupings[stage - 1] if stage else None
-    takes_back = before is not None and retracts(before, is_last=False)
+    input_retracts = before is not None and retracts(before, is_last=False)
     return kernel_for(
-        groupings[stage], at_groupings[stage], takes_back=takes_back, is_last=stage == len(groupings) - 1,
+        groupings[stage], at_groupings[stage], input_retracts=input_retracts, is_last=stage == len(groupings) - 1,
         has_steps_after=bool(pipeline.result_steps),
     )  # fmt: skip

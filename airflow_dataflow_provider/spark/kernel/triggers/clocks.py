@@ -24,7 +24,7 @@ from airflow_dataflow_provider.spark.kernel.triggers.node import (
     States,
     Times,
     Windows,
-    fold,
+    merge_column,
 )
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class AtSignalNode(Node):
 
     @override
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
-        fold(np.logical_or, states[self.path][rows], into, merged[self.path])
+        merge_column(np.logical_or, states[self.path][rows], into, merged[self.path])
 
 
 @compile_trigger.register

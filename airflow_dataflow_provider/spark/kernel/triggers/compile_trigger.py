@@ -6,7 +6,7 @@ from functools import singledispatch
 
 from airflow_dataflow_provider.model.triggers import Trigger
 from airflow_dataflow_provider.spark.kernel.triggers.node import Node, Percentiles
-from airflow_dataflow_provider.spark.kernel.triggers.own import OwnNode
+from airflow_dataflow_provider.spark.kernel.triggers.user_defined import UserTriggerNode
 
 
 @singledispatch
@@ -20,4 +20,4 @@ def compile_trigger(trigger: Trigger, percentiles: Percentiles, path: str) -> No
         percentiles: those that the whole tree looks at.
         path: names the state columns; part ``i`` of a composite has ``path.i``.
     """
-    return OwnNode(path, trigger, percentiles)
+    return UserTriggerNode(path, trigger, percentiles)

@@ -32,29 +32,27 @@ def _parts(trigger: Trigger, percentiles: Percentiles, path: str) -> tuple[Node,
 class _Parallel(Node):
     """Several nodes that all see everything."""
 
-    nodes: tuple[Node, ...]
-
+    @override
     def columns(self) -> Mapping[str, pl.DataType]:
-        """All parts' columns, beside each other."""
-        return {name: dtype for node in self.nodes for name, dtype in node.columns().items()}
+        return {name: dtype for node in self.parts() for name, dtype in node.columns().items()}
 
+    @override
     def on_clock(self, states: States, now: Windows) -> None:
-        """All of them see it."""
-        for node in self.nodes:
+        for node in self.parts():
             node.on_clock(states, now)
 
     @override
     def next_due(self, states: States, now: Windows, rows: Mask) -> NextDue:
-        return reduce(NextDue.or_when, (node.next_due(states, now, rows) for node in self.nodes))
+        return reduce(NextDue.or_when, (node.next_due(states, now, rows) for node in self.parts()))
 
+    @override
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
-        """All of them see the elements."""
-        for node in self.nodes:
+        for node in self.parts():
             node.consume(states, elements, rows, at, upto)
 
+    @override
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
-        """Part by part."""
-        for node in self.nodes:
+        for node in self.parts():
             node.merge(states, rows, into, merged)
 
 
@@ -64,22 +62,22 @@ class RepeatNode(_Parallel):
 
     inner: Node
 
-    @property
-    def nodes(self) -> tuple[Node, ...]:  # type: ignore[override]
-        """The inner node."""
+    @override
+    def parts(self) -> tuple[Node, ...]:
         return (self.inner,)
 
+    @override
     def should_fire(self, states: States, now: Windows) -> Mask:
-        """Where the inner node is due."""
         return self.inner.should_fire(states, now)
 
+    @override
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
         """The inner node starts again where it has finished; there is always another firing."""
         self.inner.reset(states, self.inner.on_fire(states, now, fired))
         return np.zeros_like(fired)
 
+    @override
     def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
-        """The inner node's."""
         return self.inner.next_firing(states, elements, rows, at)
 
 
@@ -95,15 +93,15 @@ class RepeatUntilNode(_Parallel):
     inner: Node
     until: Node
 
-    @property
-    def nodes(self) -> tuple[Node, ...]:  # type: ignore[override]
-        """Both."""
+    @override
+    def parts(self) -> tuple[Node, ...]:
         return (self.inner, self.until)
 
+    @override
     def should_fire(self, states: States, now: Windows) -> Mask:
-        """Where either is due."""
         return self.inner.should_fire(states, now) | self.until.should_fire(states, now)
 
+    @override
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
         """Finished where the second one was due; otherwise the first starts again where it has finished."""
         ends: Mask = fired & self.until.should_fire(states, now)
@@ -111,9 +109,9 @@ class RepeatUntilNode(_Parallel):
         self.inner.reset(states, self.inner.on_fire(states, now, again))
         return ends
 
+    @override
     def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
-        """Whichever comes first."""
-        return np.minimum(*(node.next_firing(states, elements, rows, at) for node in self.nodes))
+        return np.minimum(*(node.next_firing(states, elements, rows, at) for node in self.parts()))
 
 
 @compile_trigger.register
@@ -127,11 +125,16 @@ class AnyOfNode(_Parallel):
 
     nodes: tuple[Node, ...]
 
+    @override
+    def parts(self) -> tuple[Node, ...]:
+        return self.nodes
+
+    @override
     def should_fire(self, states: States, now: Windows) -> Mask:
-        """Where one of them is due."""
         due: Mask = np.logical_or.reduce([node.should_fire(states, now) for node in self.nodes])
         return due
 
+    @override
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
         """Those that were due take note; finished where one of them has finished."""
         due = [fired & node.should_fire(states, now) for node in self.nodes]
@@ -139,8 +142,8 @@ class AnyOfNode(_Parallel):
         ended: Mask = np.logical_or.reduce(finished)
         return ended
 
+    @override
     def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
-        """Whichever comes first."""
         first: Indices = np.minimum.reduce([node.next_firing(states, elements, rows, at) for node in self.nodes])
         return first
 
@@ -157,13 +160,19 @@ class AllOfNode(_Parallel):
     path: str
     nodes: tuple[Node, ...]
 
+    @override
+    def parts(self) -> tuple[Node, ...]:
+        return self.nodes
+
     def _done(self, index: int) -> str:
         return f"{self.path}.{index}.done"
 
+    @override
     def columns(self) -> Mapping[str, pl.DataType]:
         """A flag for each part, and the parts' own columns."""
         return {**{self._done(index): pl.Boolean() for index in range(len(self.nodes))}, **super().columns()}
 
+    @override
     def should_fire(self, states: States, now: Windows) -> Mask:
         """Where every part is due or has finished, and not all had finished before."""
         due = np.ones(len(now), dtype=np.bool_)
@@ -174,6 +183,7 @@ class AllOfNode(_Parallel):
             due &= done | node.should_fire(states, now)
         return due & ~over
 
+    @override
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
         """Every part that has not finished takes note; finished where the last of them has."""
         over = fired.copy()
@@ -183,8 +193,8 @@ class AllOfNode(_Parallel):
             over &= done
         return over
 
+    @override
     def on_clock(self, states: States, now: Windows) -> None:
-        """Parts that have finished stay as they are."""
         before = {name: states[name].copy() for name in self.columns()}
         super().on_clock(states, now)
         for index, node in enumerate(self.nodes):
@@ -192,6 +202,7 @@ class AllOfNode(_Parallel):
                 done = states[self._done(index)]
                 states[name][done] = before[name][done]
 
+    @override
     def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
         """Where the last of those that have not finished is due."""
         last, over = at.copy(), np.ones(len(rows), dtype=np.bool_)
@@ -201,12 +212,13 @@ class AllOfNode(_Parallel):
             over &= done
         return np.where(over, elements.stop[rows], last)
 
+    @override
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
-        """Parts that have not finished see the elements."""
         for index, node in enumerate(self.nodes):
             going = ~states[self._done(index)][rows]
             node.consume(states, elements, rows[going], at[going], upto[going])
 
+    @override
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
         """A part has finished where it had in all that merge; otherwise the states where it had not are merged."""
         for index, node in enumerate(self.nodes):
@@ -229,11 +241,16 @@ class SequenceOfNode(Node):
     path: str
     nodes: tuple[Node, ...]
 
+    @override
+    def parts(self) -> tuple[Node, ...]:
+        return self.nodes
+
+    @override
     def columns(self) -> Mapping[str, pl.DataType]:
-        """The position, and all parts' columns."""
         below = {name: dtype for node in self.nodes for name, dtype in node.columns().items()}
         return {self.path: pl.Int16(), **below}
 
+    @override
     def should_fire(self, states: States, now: Windows) -> Mask:
         """Where the one whose turn it is is due."""
         position = states[self.path]
@@ -242,6 +259,7 @@ class SequenceOfNode(Node):
             due |= (position == index) & node.should_fire(states, now)
         return due
 
+    @override
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
         """The next one has its turn where this one has finished; after the last, the sequence has finished."""
         position = states[self.path]
@@ -253,6 +271,7 @@ class SequenceOfNode(Node):
         finished: Mask = fired & (position == len(self.nodes))
         return finished
 
+    @override
     def on_clock(self, states: States, now: Windows) -> None:
         """Only the one whose turn it is takes note."""
         for index, node in enumerate(self.nodes):
@@ -269,8 +288,8 @@ class SequenceOfNode(Node):
         parts = (node.next_due(states, now, rows & (turn == index)) for index, node in enumerate(self.nodes))
         return reduce(NextDue.or_when, parts)
 
+    @override
     def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
-        """That of the one whose turn it is."""
         due, position = elements.stop[rows].copy(), states[self.path][rows]
         for index, node in enumerate(self.nodes):
             mine = position == index
@@ -278,6 +297,7 @@ class SequenceOfNode(Node):
                 due[mine] = node.next_firing(states, elements, rows[mine], at[mine])
         return due
 
+    @override
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
         """Only the one whose turn it is sees the elements."""
         position = states[self.path][rows]
@@ -286,6 +306,7 @@ class SequenceOfNode(Node):
             if mine.any():
                 node.consume(states, elements, rows[mine], at[mine], upto[mine])
 
+    @override
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
         """The least advanced of what merges says whose turn it is, and only windows that stand there count."""
         position = states[self.path][rows]

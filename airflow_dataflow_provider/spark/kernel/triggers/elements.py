@@ -23,7 +23,7 @@ from airflow_dataflow_provider.spark.kernel.triggers.node import (
     Percentiles,
     States,
     Windows,
-    fold,
+    merge_column,
 )
 
 
@@ -36,6 +36,7 @@ class ElementNode(Node):
         """What the state says."""
         raise NotImplementedError
 
+    @override
     def should_fire(self, states: States, now: Windows) -> Mask:
         """Where :meth:`is_due`, at a boundary as among elements, and where no more elements will come."""
         return self.is_due(states[self.path]) | now.left_over
@@ -57,32 +58,32 @@ class TotalNode(ElementNode):
     path: str
     n: int
 
+    @override
     def columns(self) -> Mapping[str, pl.DataType]:
-        """The total."""
         return {self.path: pl.Int64()}
 
+    @override
     def is_due(self, state: Column) -> Mask:
-        """Where the total is enough."""
         due: Mask = state >= self.n
         return due
 
+    @override
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
-        """Totals are added."""
-        fold(np.add, states[self.path][rows], into, merged[self.path])
+        merge_column(np.add, states[self.path][rows], into, merged[self.path])
 
 
 @dataclass(frozen=True)
 class AtCountNode(TotalNode):
     """``AtCount``: in closed form."""
 
+    @override
     def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
-        """As many elements on as are missing."""
         missing = np.maximum(self.n - states[self.path][rows], 1)
         due: Indices = np.minimum(at + missing - 1, elements.stop[rows])
         return due
 
-    def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:  # noqa: ARG002
-        """The number of elements is added."""
+    @override
+    def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
         states[self.path][rows] += upto - at
 
 
@@ -107,15 +108,15 @@ class AtBytesNode(TotalNode):
         before: Indices = elements.prepared[self.path]
         return before
 
+    @override
     def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
-        """Where the running total has what is missing."""
         before, have = self._before(elements), states[self.path][rows]
         # The least position whose running total is enough; elements that weigh nothing do not count.
         found = np.searchsorted(before, before[at] + (self.n - have), side="left") - 1
         return np.where(have >= self.n, at, np.minimum(np.maximum(found, at), elements.stop[rows]))
 
+    @override
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
-        """Their bytes are added."""
         before = self._before(elements)
         states[self.path][rows] += before[upto] - before[at]
 
@@ -143,12 +144,12 @@ class AtPunctuationNode(ElementNode):
     path: str
     predicate: Predicate
 
+    @override
     def columns(self) -> Mapping[str, pl.DataType]:
-        """Whether an element has held."""
         return {self.path: pl.Boolean()}
 
+    @override
     def is_due(self, state: Column) -> Mask:
-        """Where one has."""
         due: Mask = state.astype(np.bool_)
         return due
 
@@ -163,18 +164,19 @@ class AtPunctuationNode(ElementNode):
         found: Indices = elements.prepared[self.path]
         return found
 
+    @override
     def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
-        """The next matching element."""
         following = np.minimum(self._next(elements)[at], elements.stop[rows])
         return np.where(states[self.path][rows], at, following)
 
+    @override
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
-        """Whether one of them matches."""
         states[self.path][rows] |= self._next(elements)[at] < upto
 
+    @override
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
         """Held in one part is held in the whole."""
-        fold(np.logical_or, states[self.path][rows], into, merged[self.path])
+        merge_column(np.logical_or, states[self.path][rows], into, merged[self.path])
 
 
 @compile_trigger.register
@@ -192,10 +194,12 @@ class AtPatternNode(ElementNode):
     path: str
     pattern: AtPattern
 
+    @override
     def columns(self) -> Mapping[str, pl.DataType]:
         """The steps that the pattern has come to, as bits."""
         return {self.path: pl.Int64()}
 
+    @override
     def is_due(self, state: Column) -> Mask:
         """Where the bit of the complete pattern is set."""
         due: Mask = (state & self.pattern.complete) != 0
@@ -222,6 +226,7 @@ class AtPatternNode(ElementNode):
                     after |= np.where(here & ((fits & (1 << step)) != 0), bit, 0)
         return after | state if pattern.gaps else after
 
+    @override
     def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
         """The element that completes the pattern, found by stepping all windows that still wait."""
         fits, stop = self._fits(elements), elements.stop[rows]
@@ -237,8 +242,8 @@ class AtPatternNode(ElementNode):
             going = going[~complete & (position[going] < stop[going])]
         return due
 
+    @override
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
-        """All windows step on, those with elements left."""
         fits, position = self._fits(elements), at.copy()
         state = states[self.path][rows].copy()
         going = np.flatnonzero(position < upto)
@@ -248,9 +253,10 @@ class AtPatternNode(ElementNode):
             going = going[position[going] < upto[going]]
         states[self.path][rows] = state
 
+    @override
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
         """What any part has come to, the whole has come to."""
-        fold(np.bitwise_or, states[self.path][rows], into, merged[self.path])
+        merge_column(np.bitwise_or, states[self.path][rows], into, merged[self.path])
 
 
 @compile_trigger.register

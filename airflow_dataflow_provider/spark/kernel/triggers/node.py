@@ -1,4 +1,4 @@
-"""What a compiled trigger is: the model's protocol, for every open window of a partition at once.
+"""The protocol of compiled triggers: the model's, for every open window of a partition at once.
 
 :mod:`airflow_dataflow_provider.model.triggers` says what a trigger means for one window; here a tree is compiled to a
 few operations on whole columns. A node keeps its state in columns named after its path in the tree; a node without
@@ -8,7 +8,7 @@ state costs nothing. The tests compare every tree with the model's protocol, win
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -114,11 +114,21 @@ class Percentiles:
 
 
 class Node(ABC):
-    """A compiled trigger. Masks say which windows a call speaks of; others are left as they are."""
+    """A compiled trigger. Masks select windows; the others stay as they are."""
 
     def columns(self) -> Mapping[str, pl.DataType]:
         """The state columns of this node and all below it; each starts at 0, False or null."""
         return {}
+
+    def parts(self) -> tuple[Node, ...]:
+        """The nodes right below this one."""
+        return ()
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below it."""
+        yield self
+        for part in self.parts():
+            yield from part.walk()
 
     # At an epoch's boundary
 
@@ -168,6 +178,6 @@ class Node(ABC):
         """
 
 
-def fold(ufunc: np.ufunc, parts: Column, into: Indices, merged: Column) -> None:
+def merge_column(ufunc: np.ufunc, parts: Column, into: Indices, merged: Column) -> None:
     """Merge one state column by adding, or-ing, or the like; 0 must be its neutral element."""
     ufunc.at(merged, into, parts)

@@ -29,15 +29,15 @@ from airflow_dataflow_provider.spark.values.kept_values import dump, load
 
 
 @dataclass(frozen=True)
-class OwnNode(Node):
+class UserTriggerNode(Node):
     """The trigger's state is kept as bytes; null stands for the initial one."""
 
     path: str
     trigger: Trigger
     percentiles: Percentiles
 
+    @override
     def columns(self) -> Mapping[str, pl.DataType]:
-        """The trigger's state, as bytes."""
         return {self.path: pl.Binary()}
 
     def _state(self, value: bytes | None) -> Any:  # noqa: ANN401 - it is the trigger's own
@@ -54,16 +54,16 @@ class OwnNode(Node):
             now.is_firing,
         )
 
+    @override
     def should_fire(self, states: States, now: Windows) -> Mask:
-        """Asks the trigger for each window."""
         values = states[self.path]
         answers = (
             self.trigger.should_fire(self._state(value), self._situation(now, row)) for row, value in enumerate(values)
         )
         return np.fromiter(answers, dtype=np.bool_, count=len(now))
 
+    @override
     def on_fire(self, states: States, now: Windows, fired: Mask) -> Mask:
-        """Tells the trigger for each window that fired."""
         finished = np.zeros_like(fired)
         for row in np.flatnonzero(fired):
             state = self._state(states[self.path][row])
@@ -71,8 +71,8 @@ class OwnNode(Node):
             states[self.path][row] = dump(after, self.trigger)
         return finished
 
+    @override
     def on_clock(self, states: States, now: Windows) -> None:
-        """Tells the trigger for each window."""
         for row in range(len(now)):
             state = self._state(states[self.path][row])
             states[self.path][row] = dump(self.trigger.on_clock(state, self._situation(now, row)), self.trigger)
@@ -81,11 +81,12 @@ class OwnNode(Node):
     def next_due(self, states: States, now: Windows, rows: Mask) -> NextDue:
         return NextDue(every_epoch=bool(rows.any()))
 
+    @override
     def reset(self, states: States, where: Mask) -> None:
-        """The trigger starts again, window by window."""
         for row in np.flatnonzero(where):
             states[self.path][row] = dump(self.trigger.reset(self._state(states[self.path][row])), self.trigger)
 
+    @override
     def next_firing(self, states: States, elements: Elements, rows: Indices, at: Indices) -> Indices:
         """Tries the elements one after the other, on a state that is thrown away."""
         due = elements.stop[rows].copy()
@@ -100,8 +101,8 @@ class OwnNode(Node):
                     break
         return due
 
+    @override
     def consume(self, states: States, elements: Elements, rows: Indices, at: Indices, upto: Indices) -> None:
-        """Tells the trigger of each element."""
         for row, start, end in zip(rows.tolist(), at.tolist(), upto.tolist(), strict=True):
             state = self._state(states[self.path][row])
             for position in range(start, end):
@@ -137,6 +138,7 @@ class OwnNode(Node):
             at_boundary=False,
         )
 
+    @override
     def merge(self, states: States, rows: Indices, into: Indices, merged: States) -> None:
         """Asks the trigger what several states make; a window that merges with none keeps its own."""
         now: Windows = merged["now"]  # type: ignore[assignment]
