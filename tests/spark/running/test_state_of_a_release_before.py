@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,13 @@ from airflow_dataflow_provider import (
     SequenceOf,
     Sum,
 )
+from airflow_dataflow_provider.model.errors import StateError
+from airflow_dataflow_provider.model.interval import Interval
+from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.status.status import Status, read_status
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.upkeep.verification import verify
+from airflow_dataflow_provider.spark.running.checkpoint import Checkpoint
 from airflow_dataflow_provider.spark.running.submit import Submission, run
 from airflow_dataflow_provider.spark.running.workers import ThisProcess
 from airflow_dataflow_provider.tables.pane_log import PaneLogReader
@@ -154,3 +159,18 @@ def test_the_documents_of_today_have_all_keys_of_those_before(state: Path) -> No
         for kind in ("plan", "prepared", "commit"):
             missing = keys(document(state, kind, before)) - keys(document(Path("anew"), kind, epoch))
             assert not missing, (kind, before)
+
+
+def test_an_abandoned_epoch_gives_a_batch_no_windows_that_are_still_open(state: Path) -> None:
+    log = EpochLog(Store.open(str(state)))
+    last = log.last_record()
+    assert last is not None
+    stages = Checkpoint.from_json(last.checkpoint).stages
+    hour = pipeline().grouping.allowed_lateness
+    open_from, watermark = stages[-1].expired_until - hour, last.published.at(100) - hour
+    assert open_from < watermark, "the first grouping holds the second one back"
+    log.commit(replace(last, epoch=LAST + 1, kind="abandoned", checkpoint={}, end_of_input=False))
+    interval = Interval(open_from - hour, open_from + 1)
+    with pytest.raises(StateError) as refused:
+        run(Submission(pipeline(), RuntimeMode.BATCH, str(state), interval, workers=ThisProcess()))
+    assert refused.value.code == "STATE_WINDOWS_OPEN"
