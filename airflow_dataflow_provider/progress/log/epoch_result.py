@@ -18,7 +18,7 @@ _FILES = ("expired_files", "rejected_files", "pane_files")
 
 @dataclass(frozen=True, slots=True)
 class EpochResult:
-    """What an epoch has done, fixed before any sink commits it.
+    """The result of an epoch, fixed before any sink commits it.
 
     Attributes:
         rows: the rows of the epoch.

@@ -53,7 +53,7 @@ class LeftOut:
 
 
 def left_out_after(before: LeftOut | None, planned: Sequence[Split], done: Collection[str]) -> LeftOut | None:
-    """What is left out after an epoch: what was, and what it had planned, less what is done with.
+    """The files that are left out after an epoch: those left out before and those planned, less those read or given up.
 
     Args:
         before: what was left out before it.

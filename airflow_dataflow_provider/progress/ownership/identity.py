@@ -164,7 +164,7 @@ def pinned_schema(store: Store) -> bytes | None:
 
 
 _OF_THE_DEFINITION: Final = ("fingerprint", "partitions", "signals", "shape", "definition")
-"""What :func:`pin` fixes of an identity."""
+"""The document of the part of an identity that :func:`pin` fixes."""
 
 
 def _pinned(store: Store) -> Json:

@@ -27,10 +27,10 @@ HEARTBEAT_EVERY: Final[Micros] = duration("10s")
 """How often a driver says that it lives."""
 
 OwnerState = Literal["starting", "running", "stopped", "failed", "fenced"]
-"""What a driver last said of itself."""
+"""The state that a driver last reported."""
 
 Liveness = Literal["alive", "released", "gone", "silent"]
-"""What others may take a driver for: ``gone`` is a process known to have ended, ``silent`` a heartbeat too old."""
+"""A driver as others see it: ``gone`` is a process known to have ended, ``silent`` a heartbeat that is too old."""
 
 _log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class OwnerInfo:
         return Process(self.host, self.boot, self.pid, self.process_started)
 
     def liveness(self, now: Micros) -> Liveness:
-        """What to take the driver for. Its clock and the caller's should agree within a fraction of the timeout."""
+        """The driver as others see it. Its clock and the caller's should agree within a fraction of the timeout."""
         if self.state not in {"starting", "running"}:
             return "released"
         if self.process.is_gone():

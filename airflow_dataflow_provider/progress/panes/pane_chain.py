@@ -19,7 +19,7 @@ _KIND: Final = "json"
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a pane log says: a snapshot, and the commits that follow it."""
+    """The documents of a pane log that count: a snapshot, and the commits that follow it."""
 
     snapshot: PaneSnapshot | None
     commits: tuple[PaneCommit, ...]
@@ -49,7 +49,7 @@ class PaneChain:
         self._snapshots = NumberedFiles(store, SNAPSHOTS)
 
     def read(self, until: int | None = None) -> Published:
-        """What is published.
+        """Read the documents that count.
 
         Args:
             until: the newest commit that the log must have, as the epoch log's newest record says.

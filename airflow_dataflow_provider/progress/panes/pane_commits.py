@@ -1,4 +1,4 @@
-"""What is published in a pane log: one small document an epoch, naming the data files that count.
+"""The commits of a pane log: one small document an epoch, naming the data files that count.
 
 A data file that no commit names does not exist for readers, so they see whole epochs only, and a replayed epoch changes
 nothing. Each commit names the one before it, so that one that is gone is missed.

@@ -1,4 +1,4 @@
-"""What a pane log is up to some epoch, in few files: the table, and every pane that is kept.
+"""A snapshot of a pane log: its table and all panes that are kept, up to some epoch, in few files.
 
 It stands for the commits up to its epoch. These, and the files that only they name, go one snapshot later, so that a
 reader that has begun with them can end.

@@ -1,1 +1,1 @@
-"""What is set aside, what is cleared away, and whether everything is there."""
+"""Rows that were set aside, housekeeping, and verification."""

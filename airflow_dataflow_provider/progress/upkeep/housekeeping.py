@@ -1,4 +1,4 @@
-"""What a driver clears away between two epochs, so that a state that lives for years stays small."""
+"""Housekeeping between two epochs, so that a state that lives for years stays small."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was looked at, and what is wrong.
+    """The extent of a verification, and its findings.
 
     Attributes:
         state_url: the state.
@@ -246,7 +246,7 @@ class _Verifier:
             self._add(where, error.what.removeprefix(where).strip(), remedy, anew)
 
     def _read(self, read: Callable[[], T]) -> T | None:
-        """What a document says; None where there is none, or it cannot be read, which is a finding."""
+        """The value of a document; None where there is none, or it cannot be read, which is a finding."""
         try:
             return read()
         except StateError as error:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MapReport:
-    """What one map task, or all of them together, have read.
+    """The rows and files that one map task, or all of them together, have read.
 
     Attributes:
         rows: elements and rejected rows; of an interval only the elements in its windows.

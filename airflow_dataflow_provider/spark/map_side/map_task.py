@@ -89,7 +89,7 @@ class MapTask:
     def __init__(self, context: EpochContext) -> None:
         self._context = context
         self.report = MapReport()
-        """What the task has done so far."""
+        """The task's report so far."""
 
     def run(self, tasks: Iterable[tuple[Split, ...]]) -> Iterator[Shuffled]:
         """Read splits, some megabytes at a time, and send what they come to."""

@@ -34,7 +34,7 @@ ROWS_CONF = "dataflow.driver.rows"
 """Among ``--conf``: up to how many open windows, and rows sent, epochs are reduced in the driver; 0: never."""
 ROWS = 20_000
 MOST_BYTES = 2 * 2**20
-"""What one map task may send to the driver."""
+"""The most bytes that one map task sends to the driver."""
 MOST_INPUT = 2**20
 """Bytes of input that the driver reads by itself."""
 _LOOKED_AT = 20_000
@@ -76,7 +76,7 @@ def has_few_keys(pipeline: Pipeline, splits: Sequence[Split]) -> bool:
 
 
 def if_little(sent: Iterable[Shuffled], most: int) -> Iterator[Shuffled]:
-    """What a map task sends, if it is no more than so many bytes; else only that it is more."""
+    """The blobs of a map task, if they are no more than so many bytes; else one that says that they are more."""
     kept, size = list["Shuffled"](), 0
     for partition, (origin, blob) in sent:
         kept.append((partition, (origin, blob)))
@@ -88,7 +88,7 @@ def if_little(sent: Iterable[Shuffled], most: int) -> Iterator[Shuffled]:
 
 
 def collected(mapped: RDD[Shuffled], partitions: int) -> DriverSide | None:
-    """What all map tasks send, by state partition; None if that is too much."""
+    """The driver's reduce side with the blobs of all map tasks; None if they are too large."""
     if mapped.getNumPartitions() > _MOST_TASKS:
         return None
     sent = mapped.collect()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartitionResult:
-    """What one epoch did to one state partition of one grouping.
+    """The result of one epoch in one state partition of one grouping.
 
     Attributes:
         partition: its number.

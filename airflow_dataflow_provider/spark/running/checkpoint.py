@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What the next epoch goes on from. The result and the commit of an epoch have it.
+    """The engine's state after an epoch, from which the next one goes on. The epoch's result and commit have it.
 
     Attributes:
         stages: the state of each grouping.

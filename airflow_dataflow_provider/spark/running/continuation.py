@@ -30,7 +30,7 @@ shuffle: that would group nearly every row twice."""
 
 
 class Continuation:
-    """What the next epoch goes on from.
+    """The state of a driver between two epochs.
 
     Committed epochs change it, those of an interval do not. Only ``published`` changes when an epoch is
     planned.

@@ -104,7 +104,7 @@ class Epochs:
 
     @property
     def left_out(self) -> LeftOut | None:
-        """What was planned up to now and is not read."""
+        """The files that were planned up to now and are not read."""
         return self._before.left_out
 
     def clock(self, *, idle: bool) -> bool:
@@ -373,7 +373,7 @@ class Epochs:
         return before.fits(run.driver_rows, elements=files is not None)
 
     def _raised(self, now: Micros) -> list[Request]:
-        """What people have asked of the next epoch: signals for its clock, and files to be forgotten."""
+        """The requests that the next epoch takes: signals for its clock, and files to be forgotten."""
         raised = signals.raised(self._run.store, self._signals, now)
         if self._before.left_out is not None:
             raised += [request for request in requests.pending(self._run.store) if request.kind == "forget"]

@@ -102,7 +102,7 @@ def _find(environ: Mapping[str, str], cache: Path | None) -> _Java | None:
 
 
 def _probe(java: str, environ: Mapping[str, str]) -> str | None:
-    """What this Java calls its home, if Spark can start it: asked with the same argument that Spark will use."""
+    """The home that this Java names, if Spark can start it: it is started with the argument that Spark uses."""
     command = [java, _VECTOR_MODULE, "-XshowSettings:properties", "-version"]
     try:
         answer = subprocess.run(

@@ -1,4 +1,4 @@
-"""What stays the same while a driver runs."""
+"""The settings and parts of one driver's run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What stays the same while a driver runs."""
+    """The settings and parts of one driver's run; they stay the same while it runs."""
 
     workers: Workers
     pipeline: Pipeline

@@ -184,7 +184,7 @@ class Runner:
             requests.acknowledge(self._run.store, request, self._run.now(), self._run.ownership.token)
 
     def _listed_in_time(self) -> list[Split] | None:
-        """What is unread; None where the listing before took so long that the next one has to wait."""
+        """The unread splits; None where the listing before took so long that the next one has to wait."""
         began = self._monotonic()
         if began < self._list_again_at:
             return None

@@ -59,7 +59,7 @@ PARTITIONS_CONF = "dataflow.state.partitions"
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What somebody asks to be run.
+    """A request to run a pipeline.
 
     Args:
         pipeline: what.

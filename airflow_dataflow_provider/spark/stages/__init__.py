@@ -1,1 +1,1 @@
-"""What both sides share: the groupings as stages, and rows to state partitions."""
+"""Shared by map side and reduce side: the groupings as stages, and rows to state partitions."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EpochContext:
-    """What every task of an epoch needs; Spark sends it to the workers.
+    """The facts that every task of an epoch needs; Spark sends them to the workers.
 
     Attributes:
         stages: what to read, and how to group, combine and fire.

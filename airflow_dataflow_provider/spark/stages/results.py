@@ -51,7 +51,7 @@ def results_schema(steps: Sequence[ParDo], kernel: Kernel) -> Schema:
 
 
 def results_of(steps: Sequence[ParDo], kernel: Kernel, panes: pl.DataFrame) -> pl.DataFrame:
-    """What is published in place of some panes of one epoch and partition, in their order.
+    """The rows that are published in place of some panes of one epoch and partition, in their order.
 
     Of a grouping that accumulates, a pane replaces the one before. Its retraction is only published where nothing is
     left of the pane that replaces it.

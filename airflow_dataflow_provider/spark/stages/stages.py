@@ -91,7 +91,7 @@ class Stages:
         return results_schema(self.pipeline.result_steps, self.last)
 
     def published_of(self, panes: pl.DataFrame) -> pl.DataFrame:
-        """What is published in place of panes of the last grouping."""
+        """The rows that are published in place of panes of the last grouping."""
         return results_of(self.pipeline.result_steps, self.last, panes)
 
     def results_as_elements(self, stage: int, panes: pl.DataFrame) -> pl.DataFrame:
@@ -144,7 +144,7 @@ def _refuse_keys(grouping: Grouping, schema: Schema) -> None:
 
 
 def following_columns(kernel: Kernel) -> Sequence[str]:
-    """What the grouping after this one sees of its results."""
+    """The columns of a grouping's results that the next one sees."""
     return kernel.grouping.output_columns
 
 

@@ -1,1 +1,1 @@
-"""What every task of Spark's needs: users' code, and errors on their way to the driver."""
+"""Shared by all tasks on Spark: users' code, and errors on their way to the driver."""

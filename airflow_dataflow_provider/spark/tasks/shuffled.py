@@ -1,4 +1,4 @@
-"""What goes through the shuffle."""
+"""The elements of the shuffle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark raises in the driver, as errors with a code.
+"""Spark's exceptions in the driver, as errors with a code.
 
 Spark says itself what kind of error it is: by a condition and an SQL state where it knows one, by the chain of causes
 in the JVM otherwise. Nothing is looked for in texts. Errors that this package raises in a task do not come this way
@@ -93,7 +93,7 @@ def _of_the_data(error: Any) -> DataError | None:  # noqa: ANN401 - only some of
 
 
 def _root_cause(thrown: Any) -> str:  # noqa: ANN401 - an object of the JVM
-    """What the deepest cause says that says anything."""
+    """The message of the deepest cause that has one."""
     found = ""
     while thrown is not None:
         message = _reason(thrown.getMessage() or "")

@@ -28,7 +28,7 @@ T = TypeVar("T")
 ATTEMPTS = "DATAFLOW_TASK_ATTEMPTS"
 """Among a worker's environment variables: how often Spark runs a task that ends in an exception."""
 _LASTING = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR}
-"""What the operating system says of a file and says again at the next attempt."""
+"""Errors of the operating system that the next attempt has again."""
 
 
 def with_error(answers: Iterable[T]) -> Iterator[T | DataflowError]:
@@ -40,7 +40,7 @@ def with_error(answers: Iterable[T]) -> Iterator[T | DataflowError]:
 
 
 def with_error_to_all(sent: Iterable[Shuffled], partitions: int) -> Iterator[Shuffled]:
-    """What a map task sends; an error of this package goes to all state partitions."""
+    """The blobs of a map task; an error of this package goes to all state partitions."""
     for each in with_error(sent):
         if isinstance(each, DataflowError):
             message = to_bytes(each)

@@ -1,4 +1,4 @@
-"""What users wrote in Python, on its way to Spark's workers: known by its name, carried with all that it needs."""
+"""Users' Python code on its way to Spark's workers: known by its name, carried with all that it needs."""
 
 from __future__ import annotations
 

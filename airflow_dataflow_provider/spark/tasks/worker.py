@@ -1,4 +1,4 @@
-"""What a Python worker process does once, before its first task."""
+"""The preparation of a Python worker process, once, before its first task."""
 
 from __future__ import annotations
 
