@@ -8,12 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from airflow_dataflow_provider.model.column_types import leaves
 from airflow_dataflow_provider.model.errors import DefinitionError
 
 COMPRESSIONS = {"gz": "gzip", "zst": "zstd"}
 """Endings of compressed files, each with the codec's name."""
 _NOT_READ = {"7z", "br", "bz2", "lz4", "lzma", "rar", "snappy", "tar", "tgz", "xlsx", "xz", "z", "zip"}
 """Endings that no format here can have, whatever ``format=`` says."""
+_IN_JSON = {"int64", "uint64", "float64", "string", "boolean"}
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _WILDCARD = re.compile(r"[*?\[\]{}]")
 
@@ -27,6 +29,10 @@ class FileFormat(ABC):
     endings: ClassVar[tuple[str, ...]]
     """Of a file's name; the first one is that of the files in a folder."""
     can_be_compressed: ClassVar[bool] = True
+
+    def lacks(self, name: str) -> str:  # noqa: ARG002 - whatever the type
+        """Why values of a type cannot stand in these files; empty where they can."""
+        return ""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -47,6 +53,13 @@ class JsonLines(FileFormat):
 
     name: ClassVar[str] = "jsonl"
     endings: ClassVar[tuple[str, ...]] = ("jsonl", "ndjson")
+
+    def lacks(self, name: str) -> str:
+        """Times and decimals are written as text, and read as what they are only where they stand by themselves."""
+        others = {*leaves(name)} - _IN_JSON
+        if "binary" in others:
+            return "JSON has no bytes"
+        return "" if others <= {name} else f"inside of lists and objects {min(others)} stays text"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -93,6 +106,10 @@ class Csv(FileFormat):
                 hint="leave it out: a value in quotes is never null",
                 code="DEFINITION_SOURCE",
             )
+
+    def lacks(self, name: str) -> str:
+        """A field is one value."""
+        return "" if {*leaves(name)} == {name} else "a field of CSV is one value"
 
     def __repr__(self) -> str:
         default = Csv()

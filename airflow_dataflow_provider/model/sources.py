@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from airflow_dataflow_provider.model.column_types import TIMESTAMP, ColumnTypes, column_types
 from airflow_dataflow_provider.model.errors import DefinitionError
-from airflow_dataflow_provider.model.file_formats import FileFormat, JsonLines, format_of, written
+from airflow_dataflow_provider.model.file_formats import FileFormat, format_of, written
 from airflow_dataflow_provider.model.modes import Boundedness
 from airflow_dataflow_provider.model.time_formats import TimeFormats, has_offset, time_formats
 from airflow_dataflow_provider.model.watermark_policies import LEARNED, WatermarkPolicy, check_policy
@@ -134,12 +134,15 @@ class Files(Source):
 
     def _check_formats(self) -> None:
         """Refuse formats that contradict one another."""
-        if isinstance(self.format, JsonLines) and "binary" in self.said().values():
-            raise DefinitionError(
-                "Files schema= has a binary column, and JSON has only text",
-                hint='say "string", and decode it in a step of the pipeline',
-                code="DEFINITION_SOURCE",
-            )
+        for column, name in self.said().items():
+            lacks = self.file_format.lacks(name)
+            if lacks:
+                raise DefinitionError(
+                    f"Files schema={{{column!r}: {name!r}}} is a type that {self.file_format.name} files do not have",
+                    reason=lacks,
+                    hint='say "string", and decode it in a step of the pipeline',
+                    code="DEFINITION_SOURCE",
+                )
         object.__setattr__(self, "time_format", time_formats(self.time_format, self.columns(), self.said()))
         for column, text in self.time_formats().items():
             if self.time_zone is None and not has_offset(text) and self.said().get(column) != "date":

@@ -151,6 +151,36 @@ def test_a_time_format_for_no_column_is_refused() -> None:
         Files("x.csv", event_time=INGRESS_TIME, time_format="epoch_seconds")
 
 
-def test_json_lines_have_no_binary_columns() -> None:
-    with pytest.raises(DefinitionError, match="binary"):
-        Files("x.jsonl", event_time="at", schema={"body": "binary"})
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("x.jsonl", "binary"), ("x.jsonl", "list<binary>"), ("x.jsonl", "list<timestamp>"),
+        ("x.jsonl", "struct<a:int64,b:decimal(4,2)>"), ("x.csv", "list<int64>"), ("x.csv", "struct<a:int64>"),
+    ],
+)  # fmt: skip
+def test_a_type_that_the_format_does_not_have_is_refused(path: str, said: str) -> None:
+    with pytest.raises(DefinitionError, match="do not have") as refusal:
+        Files(path, event_time="at", schema={"value": said})
+    assert refusal.value.reason
+
+
+@pytest.mark.parametrize(
+    ("said", "normal"),
+    [
+        ("list< Int64 >", "list<int64>"),
+        ("struct<Id : int64, tags: list<string>>", "struct<Id:int64,tags:list<string>>"),
+        ("list<struct<a:decimal(4, 2),b:struct<c:date>>>", "list<struct<a:decimal(4,2),b:struct<c:date>>>"),
+        ("list<>", None), ("struct<>", None), ("struct<a>", None), ("struct<:int64>", None), ("list<int64", None),
+        ("struct<a:int64,a:string>", None), ("struct<a:int64,>", None), ("list<text>", None),
+        ("struct<a:b:int64>", None),
+        ("list<int64>>", None), ("list", None), ("struct<a:int64,b:decimal(4,2>)", None),
+    ],
+)  # fmt: skip
+def test_lists_and_structs_have_types_of_their_own(said: str, normal: str | None) -> None:
+    if normal is not None:
+        source = Files("x", event_time="at", schema={"value": said})
+        assert source.said() == {"value": normal}
+        assert eval(repr(source)) == source
+        return
+    with pytest.raises(DefinitionError, match="names no type"):
+        Files("x", event_time="at", schema={"value": said})

@@ -8,33 +8,23 @@ import pytest
 from hypothesis import given, settings
 
 from airflow_dataflow_provider.model.elements import Pane, PaneTiming
-from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.reference.interpreter import Counts, Epoch, Interpreter
+from airflow_dataflow_provider.reference.interpreter import Epoch
 from airflow_dataflow_provider.testing.strategies import Case, cases
 from airflow_dataflow_provider.testing.transcript import Transcript
 from tests.soak.__main__ import chunks, main
 from tests.soak.chunks import Chunk, run
 from tests.soak.written import NAMES, write
 from tests.spark import comparison
+from tests.spark.in_process import InProcess
 
 FAMILY = "fixed x elements"
 
 
-class NothingEarly:
+class NothingEarly(InProcess):
     """An engine that forgets early panes."""
 
-    def __init__(self, pipeline: Pipeline, **way: object) -> None:  # noqa: ARG002 - as InProcess
-        self.interpreter = Interpreter(pipeline)
-
-    @property
-    def report(self) -> Counts:
-        return self.interpreter.counts
-
-    def is_due(self, epoch: Epoch) -> bool:  # noqa: ARG002 - as InProcess
-        return True
-
     def epoch(self, epoch: Epoch) -> list[Pane]:
-        return [pane for pane in self.interpreter.epoch(epoch) if pane.timing is not PaneTiming.EARLY]
+        return [pane for pane in super().epoch(epoch) if pane.timing is not PaneTiming.EARLY]
 
 
 def read(text: str, folder: Path) -> Transcript:

@@ -13,7 +13,9 @@ from hypothesis.strategies import SearchStrategy
 
 from airflow_dataflow_provider.model.combiners import Count, Max, Sum
 from airflow_dataflow_provider.model.pipeline import Pipeline
+from airflow_dataflow_provider.model.watermark_policies import BoundedDelay
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
+from airflow_dataflow_provider.reference.bounded_watermark import BoundedWatermark
 from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter
 from airflow_dataflow_provider.spark.kernel import direct_addressing
 from airflow_dataflow_provider.spark.reduce_side import state
@@ -109,10 +111,11 @@ def compare(pipeline: Pipeline, epochs: Iterable[Epoch], way: Way) -> None:
     """Run both, epoch by epoch.
 
     Raises:
-        AssertionError: with the panes or the counts that differ; or where an epoch without elements has panes, and the
-            driver would have left it out.
+        AssertionError: with the panes, the counts or the watermarks that differ; or where an epoch without elements
+            has panes, and the driver would have left it out.
     """
-    reference = Interpreter(pipeline)
+    reference, policy = Interpreter(pipeline), pipeline.source.watermark
+    bounded = BoundedWatermark(policy) if isinstance(policy, BoundedDelay) else None
     engine = InProcess(pipeline, combining=way.combining, partitions=way.partitions, tasks=way.tasks)
     told: WatermarkCurve | None = None
     live: list[dict[Any, Any]] = [{} for _ in range(way.processes)]
@@ -127,6 +130,12 @@ def compare(pipeline: Pipeline, epochs: Iterable[Epoch], way: Way) -> None:
             raise AssertionError(f"the engine would leave out epoch {number}, which publishes {panes}")
         with patch.object(state, "_LIVE", mine), patch.object(direct_addressing, "_FREE_SLOTS", way.room):
             assert_panes(engine.epoch(epoch), panes)
+        if bounded is not None:
+            for element in epoch.elements:
+                bounded.see(element, epoch.clock.processing_time)
+            claimed = {time for _, time in engine.observed.curve(policy, (50, 100))}
+            if claimed != {bounded.at()}:
+                raise AssertionError(f"epoch {number}: the engine would claim {claimed}, the reference {bounded.at()}")
     came, wanted = ((counts.read, counts.late, counts.expired) for counts in (engine.rows, reference.counts))
     if came != wanted:
         raise AssertionError(f"the engine counts {came} elements read, late and expired, the reference {wanted}")

@@ -27,6 +27,7 @@ from airflow_dataflow_provider.spark.stages.epoch_context import EpochContext
 from airflow_dataflow_provider.spark.stages.stages import Stages
 from airflow_dataflow_provider.spark.values.frames import from_blob, to_blob
 from airflow_dataflow_provider.spark.values.type_table import Schema
+from airflow_dataflow_provider.spark.watermark.delays import Observation
 from airflow_dataflow_provider.testing.frames import panes_of
 
 SCHEMA: Schema = {"key": pl.String(), "site": pl.Int64(), "whole": pl.Int64(), "part": pl.Float64()}
@@ -59,6 +60,7 @@ class InProcess:
         self.partitions = partitions
         self.states = [StageState.empty(partitions) for _ in pipeline.groupings]
         self.rows = NO_ROWS
+        self.observed = Observation()
         self.number = 0
 
     def epoch(self, epoch: Epoch) -> list[Pane]:
@@ -99,6 +101,7 @@ class InProcess:
         self.number += 1
         results = [result for stage in of_stages for result in stage]
         late, expired = sum(result.late for result in results), sum(result.expired for result in results)
+        self.observed = self.observed.merged(task.report.observation, self.pipeline.source.watermark)
         self.rows += task.report.rows + RowCounts(late=late, expired=expired)
         return [result.few_panes for result in of_stages[-1] if result.few_panes is not None]
 

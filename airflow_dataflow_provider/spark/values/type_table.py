@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from airflow_dataflow_provider.model.column_types import digits
+from airflow_dataflow_provider.model.column_types import digits, fields, items
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -73,7 +73,11 @@ MADE_BY_PYTHON: Final[dict[type, pl.DataType]] = {row.python: row.polars for row
 
 def type_named(name: str) -> pl.DataType:
     """The type that a column is said to have (:mod:`airflow_dataflow_provider.model.column_types`)."""
-    decimal = digits(name)
+    decimal, item, parts = digits(name), items(name), fields(name)
+    if item is not None:
+        return pl.List(type_named(item))
+    if parts is not None:
+        return pl.Struct({field: type_named(of) for field, of in parts})
     return _NAMED[name] if decimal is None else pl.Decimal(*decimal)
 
 

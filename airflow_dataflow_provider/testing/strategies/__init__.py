@@ -14,6 +14,7 @@ from airflow_dataflow_provider.testing.strategies.definitions import (
     refinements,
     result_triggers,
     two_groupings,
+    watermark_policies,
 )
 from airflow_dataflow_provider.testing.strategies.moments import SECOND, SPAN, START, event_times, starts_for
 from airflow_dataflow_provider.testing.strategies.par_do_steps import par_dos, result_steps
@@ -76,6 +77,7 @@ __all__ = [
     "trees",
     "triggers",
     "two_groupings",
+    "watermark_policies",
     "watermark_triggers",
     "windows",
 ]

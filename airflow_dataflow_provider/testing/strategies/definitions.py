@@ -17,12 +17,12 @@ from airflow_dataflow_provider.model.risk import Risk
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.model.time import Micros
 from airflow_dataflow_provider.model.triggers import Trigger
+from airflow_dataflow_provider.model.watermark_policies import LEARNED, BoundedDelay, WatermarkPolicy
 from airflow_dataflow_provider.model.windows import GlobalWindows, WindowStrategy
 from airflow_dataflow_provider.testing.strategies.aggregations import combiners
 from airflow_dataflow_provider.testing.strategies.trigger_trees import triggers
 from airflow_dataflow_provider.testing.strategies.window_kinds import windows
 
-_SOURCE = Files("events/*.parquet", event_time="happened")
 _EVERY_RISK = tuple(Risk)
 
 
@@ -36,6 +36,12 @@ def refinements() -> SearchStrategy[Refinement]:
 def latenesses() -> SearchStrategy[str]:
     """None, some, and more than there are elements for."""
     return st.sampled_from(("0s", "10m", "90s", "0s", "10s", "1d"))
+
+
+@cache
+def watermark_policies() -> SearchStrategy[WatermarkPolicy]:
+    """Learned, or bounded by less and more than the disorder that elements have."""
+    return st.sampled_from((LEARNED, BoundedDelay("10s"), BoundedDelay("10m"), BoundedDelay("0s", idle_after="1m")))
 
 
 @cache
@@ -57,6 +63,7 @@ def pipelines(
     combiner: SearchStrategy[Combiner] | None = None,
     par_do: SearchStrategy[list[ParDo]] | None = None,
     then: SearchStrategy[list[ParDo]] | None = None,
+    watermark: SearchStrategy[WatermarkPolicy] | None = None,
 ) -> SearchStrategy[Pipeline]:
     """Pipelines with one grouping, of the default families (see each strategy); each part can be chosen.
 
@@ -70,6 +77,7 @@ def pipelines(
         combiner: what is computed.
         par_do: the steps before the grouping; by default none.
         then: the steps after it; by default none.
+        watermark: how a run estimates it; scripts of epochs say it themselves.
     """
     pipeline = st.builds(
         _grouped,
@@ -80,6 +88,7 @@ def pipelines(
         trigger=triggers() if trigger is None else trigger,
         refinement=refinements() if refinement is None else refinement,
         allowed_lateness=latenesses() if allowed_lateness is None else allowed_lateness,
+        watermark=watermark_policies() if watermark is None else watermark,
     )
     return pipeline if then is None else st.builds(_followed, pipeline, then)
 
@@ -93,9 +102,11 @@ def _grouped(
     steps: list[ParDo],
     window: WindowStrategy,
     before: Pipeline | None = None,
+    watermark: WatermarkPolicy = LEARNED,
     **parts: Any,  # noqa: ANN401 - the grouping checks its parts
 ) -> Pipeline:
-    pipeline = Pipeline("generated", _SOURCE) if before is None else before
+    source = Files("events/*.parquet", event_time="happened", watermark=watermark)
+    pipeline = Pipeline("generated", source) if before is None else before
     pipeline = _followed(pipeline, steps)
     if not any(isinstance(step, AssignWindows) for step in steps):
         parts["window"] = window
@@ -151,6 +162,7 @@ def two_groupings(
         refinement=draw(refinements()),
         allowed_lateness=draw(latenesses()),
         output_time=draw(st.sampled_from((LATEST, EARLIEST) if no_end else (END_OF_WINDOW, LATEST, EARLIEST))),
+        watermark=draw(watermark_policies()),
     )
     refinement = draw(refinements())
     # Of what was taken back, only sums can be told piece by piece.

@@ -239,6 +239,16 @@ def test_nested_values_keep_their_keys_and_kinds(tmp_path: Path) -> None:
     assert [line for line, _, _ in reasons(found)] == [3, 4, 6, 7]
 
 
+def test_nested_values_of_which_the_first_file_has_none_can_be_said(tmp_path: Path) -> None:
+    said = {"value": "struct<id:int64,tags:list<string>,at:struct<x:float64,big:uint64>>"}
+    later = (
+        '{"value": {"id": 1, "tags": ["a", null], "at": {"x": 1, "big": 18446744073709551615}}}\n{"value": {"tags": 1}}'
+    )
+    found = read_after(tmp_path, '{"value": {"id": null, "tags": []}}', later, schema=said)
+    assert found.rows["value"].to_list() == [{"id": 1, "tags": ["a", None], "at": {"x": 1.0, "big": 2**64 - 1}}]
+    assert [line for line, _, _ in reasons(found)] == [2]
+
+
 def test_times_are_read_as_they_are_said_to_be_written(tmp_path: Path) -> None:
     counts = ["1357041600000", '"1357041600000"', "1357041600000.5", "1e3", "true", "null", '"x"', "-1e400"]
     text = "\n".join(f'{{"at": {count}}}' for count in counts)
