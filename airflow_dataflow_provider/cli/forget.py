@@ -24,4 +24,6 @@ def call(options: argparse.Namespace) -> int:
     status = read_status(options.state)
     left_out = {split.path for split in status.left_out.files} if status.left_out is not None else set()
     request_forget(Store.open(options.state), options.path, left_out, wall_clock())
+    hears = "next epoch" if status.live else "next run (no driver runs now)"
+    print(f"the {hears} gives up on {', '.join(options.path)}")  # noqa: T201
     return 0

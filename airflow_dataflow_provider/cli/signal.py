@@ -7,6 +7,7 @@ from typing import Any
 
 from airflow_dataflow_provider.progress.requests.requests import request_signal
 from airflow_dataflow_provider.progress.requests.signals import listened_to
+from airflow_dataflow_provider.progress.status.status import find_status
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 
@@ -33,4 +34,7 @@ def call(options: argparse.Namespace) -> int:
 
         known = listened_to(load_pipeline(options.pipeline))
     request_signal(Store.open(options.state), options.name, wall_clock(), known)
+    status = find_status(options.state)
+    hears = "next epoch" if status is not None and status.live else "next run (no driver runs now)"
+    print(f"the signal {options.name!r} is raised; the {hears} takes it")  # noqa: T201
     return 0

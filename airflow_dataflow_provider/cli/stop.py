@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from airflow_dataflow_provider.progress.requests.requests import request_stop
+from airflow_dataflow_provider.progress.status.status import read_status
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 
@@ -21,4 +22,10 @@ def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse has no public name
 def call(options: argparse.Namespace) -> int:
     """Leave the request where the driver looks for it."""
     request_stop(Store.open(options.state), wall_clock(), drain=options.drain)
+    status = read_status(options.state)
+    if status.live and status.owner is not None:
+        what = "drain and end" if options.drain else "end after its epoch"
+        print(f"asked the driver of run {status.owner.run_id!r} to {what}; status shows when it has")  # noqa: T201
+    else:
+        print(f"nothing to stop: no driver runs on {status.state_url} ({status.state})")  # noqa: T201
     return 0

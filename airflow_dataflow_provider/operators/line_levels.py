@@ -50,7 +50,7 @@ class LineLevels:
             self._level = logging.ERROR
         elif _STACK.match(line):
             return self._level if self._level >= logging.ERROR else logging.DEBUG
-        elif line.startswith((" ", "\t", "Why: ", "What to do: ")):
+        elif line.startswith((" ", "\t", "Why: ", "What to do: ", "Where: ")):
             return self._level
         else:
             self._level = logging.INFO

@@ -33,6 +33,7 @@ org.apache.spark.SparkException: why|ERROR
 \tat org.apache.spark.Some.method(Some.scala:1)|ERROR
 [DATA_REJECTS] too many rows were rejected|ERROR
 Why: they are malformed|ERROR
+Where: departures.py:7, the pipeline 'departures'|ERROR
 Traceback (most recent call last):|ERROR
   File "a.py", line 1|ERROR
 departures done: 1 epochs|INFO"""
