@@ -1,4 +1,4 @@
-"""What Airflow learns about this provider without importing the rest of it."""
+"""The provider's metadata, which Airflow reads without importing the rest of the package."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ def get_provider_info() -> dict[str, Any]:
                 "conn-fields": {
                     "state_root": {
                         "label": "State root",
-                        "description": "URL under which the states of pipelines live, reachable from Airflow and Spark",
+                        "description": "URL under which pipelines store their state, reachable from Airflow and Spark",
                         "schema": {"type": ["string", "null"]},
                     },
                     "spark_conn_id": {
                         "label": "Spark connection",
-                        "description": "The connection that drivers are submitted through",
+                        "description": "The connection through which drivers are submitted",
                         "schema": {"type": ["string", "null"], "default": "spark_default"},
                     },
                     "python": {
                         "label": "Driver's Python",
-                        "description": "Interpreter with this package and pyspark; by default that of Airflow",
+                        "description": "Interpreter with this package and pyspark; by default Airflow's own",
                         "schema": {"type": ["string", "null"]},
                     },
                     "conf": {
                         "label": "Spark properties",
-                        "description": 'JSON, for every driver, for example {"spark.executor.memory": "2g"}',
+                        "description": 'JSON for every driver, for example {"spark.executor.memory": "2g"}',
                         "schema": {"type": ["string", "null"]},
                     },
                 },
@@ -78,11 +78,9 @@ def get_provider_info() -> dict[str, Any]:
                         None,
                         "/var/lib/airflow/dataflow",
                     ),
-                    "keep_runs": _option(
-                        "Days for which the folder of a driver that has ended is kept.", "float", "30"
-                    ),
+                    "keep_runs": _option("Days for which the folder of an ended driver is kept.", "float", "30"),
                     "stop_grace": _option(
-                        "Seconds that a driver has to finish its epoch when its task is killed.", "float", "15"
+                        "Seconds in which a driver must finish its epoch when its task is killed.", "float", "15"
                     ),
                 },
             }

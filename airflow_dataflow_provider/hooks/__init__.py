@@ -1,1 +1,1 @@
-"""Connections, and drivers as processes. Import the modules: this package brings nothing by itself."""
+"""Connections, and drivers as processes. Import from the modules; this package exports nothing."""

@@ -1,4 +1,4 @@
-"""What the *Test* button of a connection tries."""
+"""The checks of a connection's *Test* button."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _SECONDS = 60
 
 
 def try_root(url: str) -> None:
-    """Write a document under a state root, and take it away again.
+    """Write a document under a state root, and delete it.
 
     Raises:
-        SubmissionError: ``SUBMIT_CONNECTION`` if there is no such folder; a driver would make it, wherever it runs.
-        Exception: whatever the file system raises.
+        SubmissionError: ``SUBMIT_CONNECTION`` if the local folder does not exist; a driver would create it.
+        Exception: any error of the file system.
     """
     store, name = Store.open(url), f"connection-test-{uuid.uuid4().hex}.json"
     local = store.local_path(name)
     if local is not None and not Path(local).parent.is_dir():
         raise SubmissionError(
-            f"the state root {url} is no folder",
-            reason="the states of all pipelines are below it, and a name with a mistake in it would make another one",
-            hint="correct it, or create the folder",
+            f"the state root {url} is not a folder",
+            reason="the states of all pipelines are below it; a misspelt name would start all of them anew",
+            hint="correct the URL, or create the folder",
             code="SUBMIT_CONNECTION",
         )
     store.write_json(name, {})
@@ -34,7 +34,7 @@ def try_root(url: str) -> None:
 
 
 def try_interpreter(python: str) -> None:
-    """Have the drivers' interpreter import this package.
+    """Import this package in the interpreter of drivers.
 
     Raises:
         SubmissionError: ``SUBMIT_CONNECTION``.

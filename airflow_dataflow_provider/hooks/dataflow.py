@@ -1,4 +1,4 @@
-"""The hook: the ``dataflow`` connection, and what Airflow asks of pipelines through it."""
+"""The hook: reads the ``dataflow`` connection; asks for the status of pipelines, starts and stops their drivers."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _SECRET = re.compile(r"secret|passw|passphrase|token|credential|private|(access|account|api)[._-]?key", re.IGNORECASE)
-"""Names of properties whose values nobody else should read."""
+"""Names of properties whose values are masked in logs."""
 _FIELDS = ("state_root", "spark_conn_id", "python", "conf")
 
 
 @dataclass(frozen=True, slots=True)
 class DataflowSettings:
-    """What a ``dataflow`` connection says.
+    """The fields of a ``dataflow`` connection.
 
     Attributes:
-        state_root: the URL under which the states of pipelines live.
-        spark_conn_id: the Spark connection that drivers are submitted through.
-        python: the interpreter of drivers; Airflow's own if it is not given.
+        state_root: the URL under which the states of pipelines are stored.
+        spark_conn_id: the Spark connection through which drivers are submitted.
+        python: the interpreter of drivers; None: Airflow's own.
         conf: Spark properties for every driver.
     """
 
@@ -62,12 +62,12 @@ class DataflowSettings:
         """Read the connection's extra fields.
 
         Raises:
-            SubmissionError: ``SUBMIT_CONNECTION`` for a field that does not exist, or a ``conf`` that is not a mapping.
+            SubmissionError: ``SUBMIT_CONNECTION`` for an unknown field, or a ``conf`` that is not a mapping.
         """
         unknown = sorted(extra.keys() - {*_FIELDS})
         if unknown:
             raise SubmissionError(
-                f"the connection {conn_id!r} has a field {unknown[0]!r}, which means nothing",
+                f"the connection {conn_id!r} has an unknown field {unknown[0]!r}",
                 hint=f"use {', '.join(_FIELDS)}",
                 code="SUBMIT_CONNECTION",
             )
@@ -91,11 +91,11 @@ class DataflowSettings:
 
 
 class DataflowHook(BaseHook):
-    """Pipelines as Airflow sees them: where their state is, how they stand, how a driver is started and stopped.
+    """Finds the state of a pipeline, reads its status, and starts and stops its drivers.
 
     Args:
         dataflow_conn_id: the connection of type ``dataflow``. The default one need not exist.
-        spark_conn_id: another Spark connection than the one it names.
+        spark_conn_id: the Spark connection, if not the one that the ``dataflow`` connection names.
     """
 
     conn_name_attr = "dataflow_conn_id"
@@ -110,16 +110,16 @@ class DataflowHook(BaseHook):
 
     @cached_property
     def settings(self) -> DataflowSettings:
-        """What the connection says.
+        """The fields of the connection.
 
         Raises:
-            SubmissionError: ``SUBMIT_CONNECTION``, also for a connection that was named and does not exist.
+            SubmissionError: ``SUBMIT_CONNECTION``, also if a connection other than the default one does not exist.
         """
         try:
             connection = self.get_connection(self.dataflow_conn_id)
         except AirflowNotFoundException:
             if self.dataflow_conn_id == self.default_conn_name:
-                log.info("no connection %r: Spark goes through spark_default", self.dataflow_conn_id)
+                log.info("there is no connection %r: spark_default is used", self.dataflow_conn_id)
                 return DataflowSettings()
             raise SubmissionError(
                 f"there is no connection {self.dataflow_conn_id!r}",
@@ -130,7 +130,7 @@ class DataflowHook(BaseHook):
 
     @cached_property
     def spark_connection(self) -> Connection:
-        """The Spark connection; where there is none, the Spark provider would quietly submit to YARN.
+        """The Spark connection. It must exist: without one the Spark provider would submit to YARN.
 
         Raises:
             SubmissionError: ``SUBMIT_SPARK_CONNECTION``.
@@ -141,14 +141,14 @@ class DataflowHook(BaseHook):
         except AirflowNotFoundException:
             raise SubmissionError(
                 f"there is no Spark connection {conn_id!r}",
-                reason="a driver is submitted through one",
+                reason="drivers are submitted through it",
                 hint=f"create it with type 'spark'; its host is the master, for example local[2] or spark://host:7077 "
                 f'(or set AIRFLOW_CONN_{conn_id.upper()}=\'{{"conn_type": "spark", "host": "local[2]"}}\')',
                 code="SUBMIT_SPARK_CONNECTION",
             ) from None
 
     def state_url(self, pipeline: str) -> str:
-        """Where the state of a pipeline is, unless the user says otherwise: its name under the state root.
+        """The default state URL of a pipeline: its name under the state root.
 
         Raises:
             DefinitionError: ``SUBMIT_PIPELINE``.
@@ -157,54 +157,54 @@ class DataflowHook(BaseHook):
         name = PipelineReference.parse(pipeline).name
         if self.settings.state_root is None:
             raise SubmissionError(
-                f"nobody says where the state of {pipeline!r} is",
+                f"no state URL is set for {pipeline!r}",
                 hint=f"give state=..., or set state_root on the connection {self.dataflow_conn_id!r}",
                 code="SUBMIT_NO_STATE",
             )
         return f"{self.settings.state_root.rstrip('/')}/{name}"
 
     def status(self, state: str) -> Status | None:
-        """How the pipeline of this state stands; None before its first run."""
+        """The status of the pipeline of this state; None before its first run."""
         return find_status(state)
 
     def request_stop(self, state: str, *, drain: bool = False) -> None:
-        """Ask the driver that owns the state now to stop: at the end of its epoch, or after firing everything."""
+        """Ask the state's present owner to stop after its epoch; with ``drain``, to fire every open window first."""
         request_stop(Store.open(state), wall_clock(), drain=drain)
 
     def fence_silent(self, state: str) -> OwnerInfo | None:
-        """End the right of a driver that is silent and may yet live; the driver, None if there is no such one.
+        """Fence the owner if its heartbeat is too old, so that it commits nothing more; None if no owner is silent.
 
         Raises:
-            OwnershipError: ``OWNER_HELD``, if it has woken meanwhile.
+            OwnershipError: ``OWNER_HELD``, if it has sent a heartbeat meanwhile.
         """
         return fence_silent(Store.open(state), wall_clock())
 
     def announce(self, state: str, run_id: str, mode: str) -> None:
-        """Say that a driver is about to start, so that a stop waits for it."""
+        """Record that a driver is about to start, so that a stop waits for it."""
         launches.announce(Store.open(state), run_id, mode, wall_clock())
 
     def withdraw(self, state: str, run_id: str) -> None:
-        """Say that the driver has claimed, or has ended."""
+        """Remove the record of :meth:`announce`, once the driver has claimed the state or has ended."""
         launches.withdraw(Store.open(state), run_id)
 
     def starting(self, state: str) -> list[str]:
-        """The runs whose drivers were started and have not claimed yet, as far as anybody knows."""
+        """The runs that were announced and are not known to have claimed or ended."""
         return [run_id for run_id in launches.starting_on(state) if not self.run(run_id).has_ended]
 
     def raise_signal(self, state: str, name: str) -> str:
-        """Raise a signal for the triggers that wait for it; the next epoch hears it, in this run or a later one.
+        """Raise a signal for the triggers that wait for it. The next epoch takes it, in this run or a later one.
 
         Returns:
-            The id of the request, which the plan of that epoch names.
+            The id of the request. The plan of that epoch names it.
 
         Raises:
             StateError: ``STATE_ABSENT`` before the first run.
-            SubmissionError: ``SUBMIT_SIGNAL`` for a name that no trigger of the pipeline listens to.
+            SubmissionError: ``SUBMIT_SIGNAL`` for a name that no trigger of the pipeline waits for.
         """
         return request_signal(Store.open(state), name, wall_clock()).id
 
     def run(self, run_id: str) -> DriverRun:
-        """The run of this id on this machine, whether there is one or not."""
+        """The run of this id on this machine; it may not have started."""
         folder = conf.get("dataflow", "run_folder", fallback=None)
         base = Path(folder) if folder else Path(conf.get("logging", "base_log_folder")) / "dataflow"
         return DriverRun(base.expanduser().absolute() / run_id)
@@ -220,7 +220,7 @@ class DataflowHook(BaseHook):
         folders: Iterable[Path] = (),
         py_files: str | None = None,
     ) -> Submission:
-        """The ``spark-submit`` of a run's driver; see :meth:`Submission.build`. Secret values are masked in logs."""
+        """The ``spark-submit`` of a run's driver (:meth:`Submission.build`). Secret values are masked in logs."""
         conf = {**self.settings.conf, **spark_properties(properties or {})}
         for key, value in conf.items():
             if value and _SECRET.search(key):
@@ -238,7 +238,7 @@ class DataflowHook(BaseHook):
         )
 
     def fingerprint(self, pipeline: str, folders: Iterable[Path]) -> str | None:
-        """The fingerprint of the pipeline as it is defined now; None where only the cluster's machines can load it.
+        """The fingerprint of the pipeline's present definition; None in cluster mode, where it cannot be loaded here.
 
         Raises:
             SubmissionError: ``SUBMIT_PIPELINE_LOAD``.
@@ -251,7 +251,11 @@ class DataflowHook(BaseHook):
         return fingerprint(reference, environment["PYSPARK_DRIVER_PYTHON"], environment)
 
     def launch(self, run: DriverRun, submission: Submission, announce: Callable[[], None] = lambda: None) -> bool:
-        """Start the driver of a run unless it lives; whether this call did."""
+        """Start the driver of a run unless it is alive.
+
+        Returns:
+            Whether this call started it.
+        """
 
         def prepare() -> None:
             submission.write_properties()
@@ -261,23 +265,23 @@ class DataflowHook(BaseHook):
         return run.launch(submission.command, submission.environment, grace=stop_grace(), prepare=prepare)
 
     def test_connection(self) -> tuple[bool, str]:
-        """What the connection form's *Test* button shows."""
+        """The result of the connection form's *Test* button."""
         try:
             spark, root = self.spark_connection, self.settings.state_root
             if root is not None:
                 try_root(root)
             if self.settings.python and spark.extra_dejson.get("deploy-mode") != "cluster":
                 try_interpreter(self.settings.python)
-        except Exception as error:  # noqa: BLE001 - whatever the file system raises is what the user wants to read
+        except Exception as error:  # noqa: BLE001 - the form shows any error of the file system
             return False, str(error)
-        return True, f"states under {root or '(each task says where)'}, drivers through {spark.conn_id!r}"
+        return True, f"states under {root or '(set by each task)'}, drivers through {spark.conn_id!r}"
 
 
 def spark_properties(conf: Mapping[str, Any]) -> dict[str, str]:
-    """Properties as Spark reads them: JSON's ``true`` is not Python's ``True``."""
+    """Properties as Spark reads them: booleans in lower case."""
     return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in conf.items()}
 
 
 def stop_grace() -> float:
-    """Seconds that a driver has to finish its epoch when its task is killed."""
+    """Seconds in which a driver must finish its epoch when its task is killed."""
     return conf.getfloat("dataflow", "stop_grace", fallback=15.0)

@@ -1,9 +1,8 @@
-"""One run of a driver on this machine: started once, found again, read, ended.
+"""One run of a driver on this machine: starts it once, finds it again, reads its output, ends it.
 
-A run is a folder. Its lock is held by the run's guardian (:mod:`~airflow_dataflow_provider.hooks.guardian`) as long as
-the driver lives, so "is it running?" is a question to the kernel, not to a process number that may have been given to
-someone else. Starting a run takes the same lock first: a run cannot start twice, and there is no moment between
-starting it and knowing that it was started.
+A run is a folder with a lock. The run's guardian (:mod:`~airflow_dataflow_provider.hooks.guardian`) holds the lock as
+long as the driver lives. So the lock tells whether the driver runs; a process number could have been reused. A start
+takes the same lock first, so a run cannot start twice.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
 
 _TAIL_LINES = 20
 _ERROR = "error.json"
-"""The file in which the driver leaves why it failed."""
+"""The file to which the driver writes its error."""
 PROPERTIES = "spark.properties"
-"""The file of Spark properties in a run's folder; the guardian removes it with the driver's end."""
+"""The file of Spark properties in a run's folder. The guardian deletes it when the driver ends."""
 _ENDING = "ending"
 """The file that marks a run whose driver was told to end."""
 
@@ -44,17 +43,17 @@ class DriverRun:
     """A driver that runs, ran, or may run, in ``folder`` of this machine.
 
     Guarantees:
-        * At most one driver of a run lives at a time on this machine.
-        * The driver outlives the process that started it; any other process can find it again by the folder.
+        * At most one driver of a run is alive at a time on this machine.
+        * The driver outlives the process that started it. Any other process finds it by the folder.
 
-    Does not do: see runs of other machines. There the state's owner record tells.
+    Does not do: see runs of other machines. The state's owner record shows these.
     """
 
     folder: Path
 
     @property
     def log(self) -> Path:
-        """What the driver printed. The log of the launch before this one is beside it, as ``driver.log.1``."""
+        """The driver's output. The output of the launch before this one is beside it, as ``driver.log.1``."""
         return self.folder / "driver.log"
 
     def launch(
@@ -65,13 +64,13 @@ class DriverRun:
         grace: float,
         prepare: Callable[[], None] = lambda: None,
     ) -> bool:
-        """Start the driver, detached, unless it lives.
+        """Start the driver, detached, unless it is alive.
 
         Args:
             command: the argument vector.
             environment: the whole environment of the driver.
-            grace: seconds that the driver has to end by itself once :meth:`end` was called.
-            prepare: called just before the start, when it is sure that this call will start the driver.
+            grace: seconds in which the driver must end by itself after :meth:`end`.
+            prepare: called under the lock, just before this call starts the driver.
 
         Returns:
             Whether this call started it.
@@ -86,7 +85,7 @@ class DriverRun:
             if self.log.exists():
                 self.log.replace(f"{self.log}.1")
             with self.log.open("ab") as log:
-                # Ends at once: the guardian goes on in a session of its own, and the lock with it.
+                # This process ends at once. The guardian runs on in its own session and keeps the lock.
                 subprocess.run(
                     [
                         sys.executable,
@@ -109,7 +108,7 @@ class DriverRun:
 
     @property
     def alive(self) -> bool:
-        """Whether the driver (or at least its guardian) runs."""
+        """Whether the driver, or at least its guardian, runs."""
         try:
             with (self.folder / "lock").open("r") as lock:
                 return not _take(lock, fcntl.LOCK_SH)
@@ -118,42 +117,42 @@ class DriverRun:
 
     @property
     def exit_code(self) -> int | None:
-        """How the last launch ended; None while it runs, if there was none, or if its guardian was killed."""
+        """The exit code of the last launch; None while it runs, without a launch, or if its guardian was killed."""
         document = self._document("exit.json")
         return None if document is None else int(document["code"])
 
     @property
     def has_ended(self) -> bool:
-        """Whether the last launch is known to have ended; False also where there was none on this machine."""
+        """Whether the last launch is known to have ended; False also without a launch on this machine."""
         return (self.folder / "lock").exists() and not self.alive
 
     @property
-    def condemned(self) -> bool:
-        """Whether the driver was told to end, and still runs."""
+    def is_ending(self) -> bool:
+        """Whether the driver was told to end and still runs."""
         return (self.folder / _ENDING).exists() and self.alive
 
     @property
     def was_told_to_end(self) -> bool:
-        """Whether the last launch was told to end, so that its exit status does not say that it had finished."""
+        """Whether the last launch was told to end; its exit code then does not prove that its work was done."""
         return bool((self._document("exit.json") or {}).get("told_to_end"))
 
     def end(self) -> None:
-        """Have the driver and everything it started end, by force if need be; returns at once."""
+        """Tell the guardian to end the driver and everything it started, after the grace by force; returns at once."""
         document = self._document("guardian.json")
         if document is not None and self.alive:
             (self.folder / _ENDING).touch()
             os.kill(document["pid"], signal.SIGTERM)
 
     def output(self, *, poll: float) -> Iterator[list[str]]:
-        """What the driver prints, from the start of this launch, as it comes; ends with the driver.
+        """Follow the driver's output, from the start of this launch until the driver ends.
 
         Yields:
-            The lines since the last time, possibly none: the caller has its turn every ``poll`` seconds.
+            The new lines, possibly none, at least every ``poll`` seconds.
         """
         with self.log.open(encoding="utf-8", errors="replace") as log:
             rest = ""
             while True:
-                # Asked before reading: what was printed before the end is then read after it.
+                # Checked before reading, so that the last lines are read after the driver has ended.
                 alive = self.alive
                 *lines, rest = (rest + log.read()).split("\n")
                 yield lines
@@ -166,11 +165,11 @@ class DriverRun:
 
     @property
     def failure(self) -> DataflowError | None:
-        """The error that ended the last launch; None if its driver could not say so, or did not fail."""
+        """The error that ended the last launch; None if its driver did not fail, or could not write it."""
         return error_file.read(self.folder / _ERROR)
 
     def error(self) -> str:
-        """Why the driver failed, in its own words: its error, else the last lines that it printed."""
+        """The driver's error as text, else the last lines of its output."""
         failure = self.failure
         if failure is not None:
             return str(failure)
@@ -189,14 +188,9 @@ class DriverRun:
 
 
 def forget_old_runs(folder: Path, *, older_than: float) -> None:
-    """Remove the folders of runs that ended long ago, with their logs.
-
-    Args:
-        folder: where the folders of the runs are.
-        older_than: seconds since the end.
-    """
+    """Delete the folders of runs below ``folder`` that ended more than ``older_than`` seconds ago."""
     for exit_file in folder.glob("*/exit.json"):
-        with suppress(OSError):  # another task removes it, too
+        with suppress(OSError):  # another task may delete it at the same time
             if time.time() - exit_file.stat().st_mtime <= older_than:
                 continue
             with (exit_file.parent / "lock").open("a") as lock:

@@ -1,4 +1,4 @@
-"""What a pipeline is now, asked of the interpreter that its drivers run in: only there can it be loaded for sure."""
+"""The fingerprint of a pipeline, computed in the drivers' interpreter: Airflow's may not be able to load it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from airflow_dataflow_provider.hooks.reference import PipelineReference
 
-# The driver's own way to load it, in the driver's own environment.
+# It loads the pipeline as the driver does, in the driver's environment.
 _PROGRAM = """
 import sys
 from airflow_dataflow_provider.cli.pipelines import load_pipeline
@@ -26,17 +26,17 @@ _SECONDS = 120
 
 
 def fingerprint(pipeline: PipelineReference, python: str, environment: Mapping[str, str]) -> str:
-    """The fingerprint of the pipeline as it is defined now.
+    """The fingerprint of the pipeline's present definition.
 
     Args:
-        pipeline: which one; a file with its absolute path.
+        pipeline: the pipeline; a file by its absolute path.
         python: the driver's interpreter.
         environment: the driver's environment.
 
     Raises:
         SubmissionError: ``SUBMIT_PIPELINE_LOAD`` if it cannot be loaded there.
     """
-    # Not from where the task happens to run (-P): that folder would come before the standard library.
+    # -P: the task's working directory must not come before the standard library.
     command = [python, "-P", "-c", _PROGRAM, str(pipeline)]
     try:
         answer = subprocess.run(
@@ -46,8 +46,8 @@ def fingerprint(pipeline: PipelineReference, python: str, environment: Mapping[s
         words = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
         raise SubmissionError(
             f"the pipeline {str(pipeline)!r} cannot be loaded by {python}: {words[-1] if words else error}",
-            reason="the driver runs there, and its definition is compared with the one that runs",
-            hint="make the module importable there (beside the DAG file, or in the DAGs folder)",
+            reason="drivers run there, and the definition is compared with that of the running stream",
+            hint="make the module importable there: put it beside the DAG file, or into the DAGs folder",
             code="SUBMIT_PIPELINE_LOAD",
         ) from error
     return answer.stdout.rpartition("fingerprint=")[2].strip()

@@ -1,16 +1,16 @@
-"""Stands by one driver until its very end, whatever becomes of the task that started it.
+"""Runs one driver, and outlives the task that started it.
 
-Run by path, in a process of its own, with nothing but the standard library::
+It is run by path, in its own process, and imports only the standard library::
 
     python -IS guardian.py LOCK_FD FOLDER GRACE_SECONDS COMMAND...
 
 Guarantees:
-    * It holds the lock of ``FOLDER`` exactly as long as the driver runs; the kernel releases it, even after a crash.
+    * It holds the lock of ``FOLDER`` as long as the driver runs. The kernel releases the lock, even after a crash.
     * The exit status of the driver is in ``FOLDER/exit.json`` before the lock is free.
-    * On SIGTERM the driver has ``GRACE_SECONDS`` to end by itself; then all its processes get SIGTERM, and 5 seconds
-      later SIGKILL. Airflow gives a killed task 5 seconds in all, so a task could not do this itself.
-    * When the driver is gone, so is everything it started on this machine: the JVM, Python workers, whatever group
-      they moved to. (A process that made itself a session of its own is out of reach.)
+    * After SIGTERM the driver has ``GRACE_SECONDS`` to end by itself. Then all its processes get SIGTERM, and 5 seconds
+      later SIGKILL. A task could not do this: Airflow kills it 5 seconds after its own SIGTERM.
+    * When the driver has ended, all processes that it started on this machine are ended too (the JVM, Python workers),
+      in every process group. A process that has started its own session is not found.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _rest_of_session() -> list[int]:
 def _signal_driver(group: int, number: signal.Signals) -> None:
     """Signal the driver and all that it started."""
     if not Path("/proc/self").exists():
-        # No /proc to look at (macOS): the driver's process group is what there is.
+        # There is no /proc (macOS): only the driver's process group can be signalled.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(group, number)
         return
@@ -87,13 +87,13 @@ def _guard(folder: Path, grace: float, command: list[str], told_to_end: threadin
 
 
 def main(lock: int, folder: Path, grace: float, command: list[str]) -> None:
-    """Leave the caller's session, say who the guardian is, and guard."""
+    """Fork, leave the caller's session, and run the driver."""
     os.set_inheritable(lock, False)
-    # Set up before anyone can know whom to signal: a request that comes while the driver starts is not lost.
+    # Set up before guardian.json exists, so that no SIGTERM is lost while the driver starts.
     told_to_end = threading.Event()
     signal.signal(signal.SIGTERM, lambda _number, _frame: told_to_end.set())
     if pid := os.fork():
-        # Written before the caller goes on, so whoever sees the lock held can tell whom to signal.
+        # Written before the caller continues: every process that finds the lock held also finds this file.
         _write(folder / "guardian.json", {"pid": pid})
         return
     os.setsid()

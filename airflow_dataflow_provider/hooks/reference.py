@@ -18,7 +18,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 @dataclass(frozen=True, slots=True)
 class PipelineReference:
-    """A pipeline by name: it is loaded by the driver, never by Airflow.
+    """A pipeline by name. The driver loads it; Airflow does not.
 
     Attributes:
         module: a dotted module name, or the path of a ``.py`` file.
@@ -31,7 +31,7 @@ class PipelineReference:
     def __post_init__(self) -> None:
         if not (self.file or _DOTTED.fullmatch(self.module)) or not _DOTTED.fullmatch(self.attribute):
             raise DefinitionError(
-                f"pipeline={str(self)!r} does not say where the pipeline is",
+                f"pipeline={str(self)!r} does not name a pipeline",
                 hint='write "module:attribute" or "/path/file.py:attribute", for example "flights:departures"',
                 code="SUBMIT_PIPELINE",
             )
@@ -51,23 +51,23 @@ class PipelineReference:
 
     @property
     def file(self) -> Path | None:
-        """The file, where the module is given as one."""
+        """The path of the module, if it is a ``.py`` file."""
         return Path(self.module) if self.module.endswith(".py") else None
 
     @property
     def name(self) -> str:
-        """What the state of the pipeline is called under a state root."""
+        """The name of the pipeline's state under a state root."""
         return self.attribute.rpartition(".")[2]
 
     def found_in(self, folders: Iterable[Path]) -> PipelineReference:
-        """The same pipeline with the absolute path of its file, if it is a file; relative ones are looked for.
+        """The same pipeline by the absolute path of its file; a relative path is searched for in ``folders``.
 
         Raises:
-            SubmissionError: ``SUBMIT_PIPELINE_FILE`` if there is no such file.
+            SubmissionError: ``SUBMIT_PIPELINE_FILE`` if the file does not exist.
         """
         if self.file is None:
             return self
-        # Where the task happens to run is asked last: a file of that name there is not meant.
+        # The task's working directory comes last.
         candidates = [folder / self.file for folder in (*folders, Path())]
         for candidate in candidates:
             if candidate.is_file():
@@ -80,15 +80,15 @@ class PipelineReference:
         )
 
     def as_module(self) -> PipelineReference:
-        """The name that it has on a machine to which the file was shipped with ``--py-files``.
+        """The reference on a machine to which the file was shipped with ``--py-files``.
 
         Raises:
-            SubmissionError: ``SUBMIT_PIPELINE_FILE`` if it would take the place of a module of Python's there.
+            SubmissionError: ``SUBMIT_PIPELINE_FILE`` if the file has the name of a module of the standard library.
         """
         if self.file and self.file.stem in sys.stdlib_module_names:
             raise SubmissionError(
-                f"the pipeline file {self.file.name!r} has the name of a module of Python's own",
-                reason="on the cluster it would be imported in its place",
+                f"the pipeline file {self.file.name!r} has the name of a module of the standard library",
+                reason="on the cluster it would be imported in place of that module",
                 hint="give the file another name",
                 code="SUBMIT_PIPELINE_FILE",
             )

@@ -1,8 +1,8 @@
 """The ``spark-submit`` of one driver: what to start, with which arguments, in which environment.
 
-The Spark connection is the user's, and its meaning (local, standalone, YARN, Kubernetes, Kerberos, ...) is the Spark
-provider's: :class:`SparkSubmitHook` resolves it and writes the arguments. It is not used to run anything, because in
-client mode it waits for the driver and, when killed, leaves the driver's Python process behind.
+The Spark provider's :class:`SparkSubmitHook` resolves the Spark connection (local, standalone, YARN, Kubernetes,
+Kerberos, ...) and writes the arguments. It does not run the command: in client mode it waits for the driver, and when
+it is killed it leaves the driver's Python process behind.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _AIRFLOWS_OWN = ("AIRFLOW__", "AIRFLOW_CONN_", "AIRFLOW_VAR_", "_AIRFLOW_", "__A
 class Submission:
     """A command, its whole environment, and the Spark properties that it reads from a file.
 
-    A property may be a secret, and the arguments of a process are there for every user of the machine to see.
+    The properties are in a file because they may be secrets, and every user of the machine can see a command line.
     """
 
     command: tuple[str, ...]
@@ -64,15 +64,15 @@ class Submission:
 
         Args:
             connection: the Spark connection.
-            pipeline: what to run; a file is found in ``folders``, and shipped where the driver runs on the cluster.
-            arguments: what follows the pipeline on the command line.
+            pipeline: the pipeline; a file is searched for in ``folders``, and shipped in cluster deploy mode.
+            arguments: the words after the pipeline on the command line.
             name: the name of the Spark application.
             conf: Spark properties, and settings of the engine.
-            python: the interpreter of the driver and, on the same machine, of the workers; this one by default. In
-                cluster deploy mode the cluster's own, unless given.
-            folders: where the driver looks for the user's modules.
+            python: the interpreter of the driver and, on the same machine, of the workers. By default this one; in
+                cluster deploy mode the cluster's own.
+            folders: the folders of the user's modules.
             py_files: further files to ship, comma separated.
-            properties_file: where :meth:`write_properties` is to put the properties.
+            properties_file: the file that :meth:`write_properties` writes.
 
         Raises:
             SubmissionError: ``SUBMIT_SPARK_CONNECTION``, ``SUBMIT_NO_SPARK_SUBMIT``, ``SUBMIT_PIPELINE_FILE``,
@@ -83,13 +83,13 @@ class Submission:
         pipeline = pipeline.found_in(folders)
         environment = driver_environment(pipeline, folders, python, in_cluster=in_cluster)
         if in_cluster:
-            # The worker's interpreter and paths mean nothing on the cluster's machines.
+            # The worker's interpreter and paths do not exist on the cluster's machines.
             if pipeline.file:
                 py_files = f"{py_files},{pipeline.file}" if py_files else str(pipeline.file)
             pipeline = pipeline.as_module()
             conf = {**({"spark.pyspark.python": python} if python else {}), **conf}
         environment = _with_java(environment)
-        # spark-submit drops what does not begin with "spark."; the engine's own settings go to the engine.
+        # spark-submit drops properties that do not begin with "spark.", so the engine's own settings are arguments.
         ours = [word for key, value in conf.items() if _is_ours(key) for word in ("--conf", f"{key}={value}")]
         properties = {key: value for key, value in conf.items() if not _is_ours(key)}
         command = spark_submit_command(
@@ -103,7 +103,7 @@ class Submission:
         return cls((binary, *command[1:]), environment, properties, properties_file)
 
     def write_properties(self) -> None:
-        """Write the file that the command reads, for nobody but this user."""
+        """Write the file of Spark properties, readable by this user only."""
         self.properties_file.unlink(missing_ok=True)
         if self.properties:
             lines = (f"{_escaped(key, key=True)}={_escaped(value)}\n" for key, value in self.properties.items())
@@ -113,13 +113,13 @@ class Submission:
 
 
 def _is_ours(key: str) -> bool:
-    """Whether a setting is the engine's, and not Spark's."""
+    """Whether a setting is one of the engine, not of Spark."""
     if key.startswith("spark."):
         return False
     if key.startswith("dataflow."):
         return True
     raise SubmissionError(
-        f"the property {key!r} is neither Spark's nor the engine's",
+        f"the property {key!r} belongs neither to Spark nor to the engine",
         reason="spark-submit drops what does not begin with 'spark.', so it would have no effect",
         hint=f"write 'spark.{key}', or 'spark.hadoop.{key}' for a setting of Hadoop's file systems",
         code="SUBMIT_CONF",
@@ -144,10 +144,10 @@ def spark_submit_command(
 ) -> list[str]:
     """The argument vector that the Spark provider writes for this connection.
 
-    The one place that touches its private interface; a contract test holds it.
+    Only this function uses the provider's private interface; a contract test checks it.
 
     Raises:
-        SubmissionError: ``SUBMIT_SPARK_CONNECTION`` if the connection says something impossible.
+        SubmissionError: ``SUBMIT_SPARK_CONNECTION`` if the provider refuses the connection.
     """
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
@@ -158,7 +158,7 @@ def spark_submit_command(
         )
         command: list[str] = hook._build_spark_submit_command(APPLICATION)  # noqa: SLF001 - has no public form
     except NameError as error:
-        # What 6.3.4 raises where it means to say this.
+        # Release 6.3.4 raises it for this reason.
         raise SubmissionError(
             f"the Spark connection {spark_conn_id!r} is for Kubernetes, and Airflow's Kubernetes provider is missing",
             hint="pip install apache-airflow-providers-cncf-kubernetes",
@@ -171,7 +171,7 @@ def spark_submit_command(
             code="SUBMIT_SPARK_CONNECTION",
         ) from error
     if file is not None:
-        # With a file of properties Spark reads its own spark-defaults.conf only if it is told to.
+        # With a properties file Spark reads spark-defaults.conf only with this option.
         at = command.index("--properties-file")
         command[at:at] = ["--load-spark-defaults"]
     return command
@@ -180,10 +180,10 @@ def spark_submit_command(
 def driver_environment(
     pipeline: PipelineReference, folders: Iterable[Path], python: str | None, *, in_cluster: bool = False
 ) -> dict[str, str]:
-    """This process's environment without Airflow's own settings and secrets, with what the driver needs.
+    """The environment of a driver: that of this process, without Airflow's own settings and secrets.
 
-    That is the folders of the user's modules, and, unless the driver runs on the cluster, its Python: the given one,
-    else what the deployment has set, else this one.
+    It adds the folders of the user's modules and, unless the driver runs on the cluster, its Python: the given one,
+    else that of ``PYSPARK_PYTHON``, else this one.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(_AIRFLOWS_OWN)}
     modules = (*([pipeline.file.parent] if pipeline.file else []), *folders)
@@ -201,7 +201,7 @@ def _with_java(environment: dict[str, str]) -> dict[str, str]:
     try:
         return ensure_java(environment)
     except SubmissionError as error:
-        # An installation of Spark may name its own Java in spark-env.sh; where it does not, spark-submit will say so.
+        # An installation of Spark may set its own Java in spark-env.sh. If it does not, spark-submit fails and says so.
         log.warning("%s", error)
         return environment
 
@@ -209,8 +209,8 @@ def _with_java(environment: dict[str, str]) -> dict[str, str]:
 def _find_binary(name: str, python: str | None, path: str) -> str:
     """The ``spark-submit`` to start.
 
-    On PATH, else beside the driver's interpreter, else in its ``pyspark``. Where the connection names an interpreter,
-    its own environment comes first: PATH leads to Airflow's, whose Spark may be another version.
+    It is searched for on PATH, then beside the driver's interpreter, then in its ``pyspark``. Where the connection
+    names an interpreter, the folder of that comes first: PATH leads to Airflow's Spark, which may be another version.
     """
     interpreter = Path(python or sys.executable)
     bin_folder = Path(shutil.which(interpreter, path=path) or interpreter).parent
@@ -223,8 +223,8 @@ def _find_binary(name: str, python: str | None, path: str) -> str:
         if candidate:
             return candidate
     raise SubmissionError(
-        f"there is no {name}",
-        reason=f"looked on PATH, in {bin_folder}, and in the pyspark package beside it",
+        f"{name} was not found",
+        reason=f"it is not on PATH, in {bin_folder}, or in the pyspark package beside it",
         hint="install pyspark (pip install 'airflow-dataflow-provider[spark]'), or put Spark's bin folder on PATH",
         code="SUBMIT_NO_SPARK_SUBMIT",
     )

@@ -1,1 +1,1 @@
-"""Operators that run, ensure and stop drivers. Import the modules: this package brings nothing by itself."""
+"""Operators that run, ensure and stop drivers. Import from the modules; this package exports nothing."""

@@ -1,4 +1,4 @@
-"""What every operator that runs a driver has in common."""
+"""The base of the operators that run a driver."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 class DataflowOperator(BaseOperator):
     """Runs, or ensures, a driver for one pipeline on one state.
 
-    The driver is detached from the task: it lives in a session of its own, prints to a file, and has a name (its run
-    id) that the task's next attempt finds it by. So a worker that dies takes no driver with it, and a retry goes on
-    waiting for the driver that is there instead of starting another one. (A retry needs ``retries`` of at least 1.)
+    The driver is detached from the task: it has its own session, prints to a file, and is found by its run id. So it
+    survives the death of a worker, and a retry waits for the same driver instead of starting another one. (A retry
+    needs ``retries`` of at least 1.)
 
     Args:
-        pipeline: where the pipeline is, ``"module:attribute"`` or ``"path/file.py:attribute"``; a relative path is
-            looked for beside the DAG file. Templated.
+        pipeline: the pipeline, ``"module:attribute"`` or ``"path/file.py:attribute"``; a relative path is searched for
+            beside the DAG file. Templated.
         state: the URL of its state; by default its name under the connection's state root. Templated.
         dataflow_conn_id: the connection of type ``dataflow``.
         spark_conn_id: the Spark connection, if not the one that the ``dataflow`` connection names.
         conf: Spark properties, on top of the connection's. Templated.
-        processing_time_at_end_of_input: what becomes of triggers that still wait for a processing time when the input
+        processing_time_at_end_of_input: the policy for triggers that still wait for a processing time when the input
             ends: ``"fire"`` (the default), ``"ignore"`` or ``"fail"``. For a batch, or the drain of a stream.
-        allow_processing_time: False refuses a plan whose triggers or event times look at processing time.
+        allow_processing_time: False refuses a plan whose triggers or event times depend on processing time.
         shuffle_mode: ``"automatic"`` or ``"all-exchanges-blocking"``
             (:class:`~airflow_dataflow_provider.model.batch.ShuffleMode`).
         py_files: files to ship to the executors, comma separated; a pipeline given as a file is always shipped.
@@ -90,27 +90,27 @@ class DataflowOperator(BaseOperator):
 
     @cached_property
     def hook(self) -> DataflowHook:
-        """The hook; only for a running task, for it brings the Spark provider."""
+        """The hook; only for a running task, since it imports the Spark provider."""
         from airflow_dataflow_provider.hooks.dataflow import DataflowHook
 
         return DataflowHook(self.dataflow_conn_id, spark_conn_id=self.spark_conn_id)
 
     @cached_property
     def state_url(self) -> str:
-        """The state that the task is about; only for a running task."""
+        """The URL of the pipeline's state; only for a running task."""
         return self.state or self.hook.state_url(self.pipeline)
 
     def _checked_policies(self, input_share: float | None = None) -> BatchPolicies:
-        """What the runs are told, refused while the DAG is parsed."""
+        """The policies of the runs, checked when the DAG is parsed."""
         return BatchPolicies(
-            self.processing_time_at_end_of_input,  # type: ignore[arg-type]  # it reads texts, too
+            self.processing_time_at_end_of_input,  # type: ignore[arg-type]  # it also parses text
             allow_processing_time=self.allow_processing_time,
             shuffle_mode=self.shuffle_mode,  # type: ignore[arg-type]
             input_share=input_share,
         )
 
     def _launch(self, context: Context, run_id: RunId, mode: str, arguments: Sequence[str] = ()) -> bool:
-        """Start the run's driver, unless it lives; whether this call did. It is announced: withdraw that later."""
+        """Announce and start the run's driver, unless it is alive; whether this call did. Withdraw it later."""
         run = self._run = self.hook.run(str(run_id))
         submission = self.hook.submission(
             self.pipeline,
@@ -136,11 +136,11 @@ class DataflowOperator(BaseOperator):
         return started
 
     def _announce(self, run_id: RunId, mode: str) -> None:
-        """Tell the world that a driver is about to start; an error here keeps it from starting."""
+        """Record that a driver is about to start. An error here prevents the start."""
         self.hook.announce(self.state_url, str(run_id), mode)
 
     def _follow(self, run: DriverRun) -> None:
-        """Copy the driver's output to the task's log until it ends; its levels are kept, noise is at DEBUG."""
+        """Copy the driver's output to the task's log until the driver ends, with the levels of its lines."""
         levels = LineLevels()
         for lines in run.output(poll=self.poll_interval):
             for line in lines:
@@ -148,12 +148,12 @@ class DataflowOperator(BaseOperator):
             self._raise_if_killed()
 
     def _raise_if_killed(self) -> None:
-        # Airflow's handler of SIGTERM calls on_kill and then goes on where it was: somebody has to leave execute().
+        # Airflow's handler of SIGTERM calls on_kill and returns, so execute() must end itself.
         if self._killed:
             raise AirflowException("the task was killed; its driver was told to stop")
 
     def _failure(self, run: DriverRun, run_id: RunId) -> AirflowException:
-        """Why the driver failed. In cluster deploy mode its words are in the state, not on this machine."""
+        """The exception for a failed driver. In cluster deploy mode its error is in the state, not on this machine."""
         if run.failure is not None:
             return driver_failure(run.exit_code, run.failure)
         status = self.hook.status(self.state_url)
@@ -163,9 +163,9 @@ class DataflowOperator(BaseOperator):
         return driver_failure(run.exit_code, in_state or run.error())
 
     def on_kill(self) -> None:
-        """Stop the driver: by request, and, where it does not follow in time, by force.
+        """Stop the driver: by request, then by force.
 
-        Airflow kills a task 5 seconds after this starts, so force is left to the run's guardian, which outlives it.
+        The run's guardian uses the force, since Airflow kills the task 5 seconds after this starts.
         """
         self._killed = True
         if self._run is None:
@@ -174,22 +174,22 @@ class DataflowOperator(BaseOperator):
         status = self.hook.status(self.state_url)
         if status and status.owner and status.live and owner_run(status) == self._run.folder.name:
             self.hook.request_stop(self.state_url)
-            # A run that ends by itself does not look for requests while it is at work.
+            # A finite run does not look for requests during an epoch.
             status.owner.process.interrupt()
 
 
 def owner_run(status: Status) -> str | None:
-    """The run id of the driver that owns the state, or owned it last."""
+    """The run id of the state's owner, or of its last one."""
     return status.owner.run_id if status.owner else None
 
 
 def describe_owner(status: Status) -> str:
-    """Who owns the state, or owned it last, for messages."""
+    """The state's owner, or its last one, for messages."""
     return f"the {status.owner.describe()}" if status.owner else "nobody"
 
 
 def module_folders(context: Context) -> list[Path]:
-    """Where the user's modules are: beside the DAG file, at the root of its bundle, in the DAGs folder."""
+    """The folders of the user's modules: beside the DAG file, the root of its bundle, the DAGs folder."""
     bundle = getattr(context["ti"], "bundle_instance", None)
     found = [Path(context["dag"].fileloc).parent, *([Path(bundle.path)] if bundle else [])]
     return [*found, Path(airflow_conf.get("core", "dags_folder"))]

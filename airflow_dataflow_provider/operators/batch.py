@@ -1,4 +1,4 @@
-"""Batch: one run over an interval of event time, or over everything."""
+"""The operator of batch runs: over an interval of event time, or over the whole input."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 
 class DataflowBatchOperator(FiniteRunOperator):
-    """Runs a pipeline in batch mode over the interval that the DAG run is about.
+    """Runs a pipeline in batch mode over the interval of the DAG run.
 
-    The interval is the first that there is of: ``data_from`` and ``data_to``; ``from`` and ``to`` in the DAG run's
-    conf; the partition key; the data interval, if it has a width. Without any the task fails; it never takes "now".
+    The interval is the first of these that is given: ``data_from`` and ``data_to``; ``from`` and ``to`` in the DAG
+    run's conf; the partition key; the data interval, if it has a width. Without any of them the task fails.
 
     Args:
         data_from: the start of the interval. Templated.
         data_to: its end. Templated.
-        partition_grain: how long a partition is, for partition keys that say only where it starts: ``"hour"``,
-            ``"day"``, ``"week"``, ``"month"``, or a duration. Whole days, weeks and months are those of the calendar in
-            ``partition_timezone``: where clocks change, a day has 23 or 25 hours.
-        partition_timezone: the zone of partition keys without an offset: the timetable's.
+        partition_grain: the length of a partition, for partition keys that hold only its start: ``"hour"``, ``"day"``,
+            ``"week"``, ``"month"``, or a duration. Days, weeks and months are those of the calendar in
+            ``partition_timezone``: a day on which clocks change has 23 or 25 hours.
+        partition_timezone: the time zone of the timetable, for partition keys without an offset.
         whole_input: run over the whole input, without an interval.
-        input_share: publish once this share (0.95) of the whole input's bytes is read, and leave out the rest, which
-            the next run on the state reads. The returned status says what is left out (``left_out``).
+        input_share: publish once this share (for example 0.95) of the whole input's bytes is read, and leave out the
+            rest, which the next run on the state reads. The returned status lists it (``left_out``).
         **kwargs: as :class:`~airflow_dataflow_provider.operators.finite.FiniteRunOperator`.
 
     Raises:
-        DefinitionError: when the DAG is parsed, for what is wrong without a template in it.
+        DefinitionError: when the DAG is parsed, for a wrong argument that is not a template.
     """
 
     template_fields: Sequence[str] = (*FiniteRunOperator.template_fields, "data_from", "data_to")
@@ -76,7 +76,7 @@ class DataflowBatchOperator(FiniteRunOperator):
         if self.input_share is not None and not self.whole_input:
             raise DefinitionError(
                 f"input_share={self.input_share!r} was given for a batch over an interval",
-                reason="an interval keeps no state in which what is left out could be added later",
+                reason="a batch over an interval keeps no state, so input that is left out could not be added later",
                 hint="drop it, or set whole_input=True",
                 code="SUBMIT_INPUT_SHARE",
             )
@@ -96,7 +96,7 @@ class DataflowBatchOperator(FiniteRunOperator):
             ) from None
 
     def render_template_fields(self, context: Context, jinja_env: Environment | None = None) -> None:
-        """Render; what a run without a data interval does not have is ``None``, and refused with a reason later."""
+        """Render the templates. In a run without a data interval its names are ``None``, which is refused later."""
         super().render_template_fields(with_absent_interval(context), jinja_env)
 
     def _arguments(self, context: Context) -> list[str]:

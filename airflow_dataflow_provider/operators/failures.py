@@ -1,4 +1,4 @@
-"""How failures become Airflow's: what a retry cannot mend fails at once, everything else may be retried."""
+"""Turns errors into Airflow's: without retries where a retry cannot help, else with them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from airflow_dataflow_provider.model.errors import DataflowError, DefinitionErro
 
 _LASTING = (DefinitionError.exit_code, StateError.exit_code)
 _MAY_PASS = ("STATE_FILESYSTEM", "STATE_STORAGE", "SOURCE_EMPTY", "SOURCE_NOT_FOUND")
-"""What of these may be another next time: a file system that was away, an input that had not come yet."""
+"""Codes of such errors that a retry may help: the file system was away, or the input had not arrived."""
 
 
 def driver_failure(exit_code: int | None, reason: DataflowError | str) -> AirflowException:
-    """The exception for a driver that did not end well, with the driver's own words in it.
+    """The exception for a driver that failed, with the driver's error.
 
     Args:
-        exit_code: how its process ended, as far as that is known.
-        reason: the error that it left; else what it said or printed last.
+        exit_code: the exit status of its process, if known.
+        reason: its error; else its detail in the state, or the last lines of its output.
     """
     how = "and left no exit status: its guardian was killed" if exit_code is None else f"with exit status {exit_code}"
     code = reason.code if isinstance(reason, DataflowError) else ""

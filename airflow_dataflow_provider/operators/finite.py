@@ -1,4 +1,4 @@
-"""Runs that end: what batch and micro-batch have in common."""
+"""Runs that end: the base of the batch and micro-batch operators."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class FiniteRunOperator(DataflowOperator):
     """Runs a driver and waits for its end.
 
     Guarantees:
-        * A retry finds the driver that the attempt before it started, or its result, also from another worker.
-        * A clear computes anew. A driver that outlived the task which was cleared is taken over.
+        * A retry finds the driver that the attempt before it started, or its result, from any worker.
+        * A cleared task computes anew. It takes over from a driver of the task before the clear.
         * A killed task leaves no driver behind.
-        * A run waits while another one has the state, before it starts anything.
+        * A run waits while another run owns the state, before it starts its driver.
 
     Args:
-        wait_for_state: how long to wait for another run that has the state, a number is seconds; 0 fails at once. Runs
-            of parallel backfills follow one another that way. A stream is not waited for: it does not end by itself.
-        deferrable: wait for the state in the triggerer; by default what ``[operators] default_deferrable`` says.
+        wait_for_state: how long to wait while another run owns the state; a number is seconds, 0 fails at once. Runs of
+            parallel backfills so follow one another. It does not wait for a stream, which does not end by itself.
+        deferrable: wait for the state in the triggerer; by default the option ``[operators] default_deferrable``.
         **kwargs: as :class:`~airflow_dataflow_provider.operators.base.DataflowOperator`.
 
     Returns:
@@ -56,20 +56,20 @@ class FiniteRunOperator(DataflowOperator):
         self.deferrable = deferrable_by_default() if deferrable is None else deferrable
 
     def _arguments(self, context: Context) -> list[str]:
-        """What the run is told besides its mode and state."""
+        """The command line arguments of the run, besides its mode and state."""
         raise NotImplementedError
 
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Run the driver to its end.
 
         Raises:
-            AirflowFailException: what a retry cannot mend: a bad definition or interval, a state that does not fit.
-            AirflowException: anything else, for example that another driver owns the state for too long.
+            AirflowFailException: a retry cannot help: a bad definition or interval, a state that does not fit.
+            AirflowException: any other failure, for example that another driver owns the state for too long.
         """
         return self._execute(context, wait_until=time.time() + self.wait_for_state)
 
     def execute_in_turn(self, context: Context, event: dict[str, Any], wait_until: float) -> dict[str, Any] | None:
-        """Go on after a wait in the triggerer; :meth:`execute` looks itself whether the state is free."""
+        """Continue after a wait in the triggerer. The state is checked again."""
         self.log.info("%s", event["reason"])
         return self._execute(context, wait_until)
 
@@ -94,9 +94,9 @@ class FiniteRunOperator(DataflowOperator):
             return status.to_json()
 
     def _run_to_end(self, context: Context, run_id: RunId, arguments: list[str]) -> Answer | None:
-        """Run the driver; or say who has the state, if somebody has it, or had it when the driver came."""
+        """Run the driver to its end; or return the answer that names another owner of the state."""
         run = self._run = self.hook.run(str(run_id))
-        self._await_condemned(run)
+        self._await_ending(run)
         if run.alive:
             self.log.info("found the driver of an earlier attempt, run %s", run_id)
         elif self._is_done(run, run_id):
@@ -119,12 +119,12 @@ class FiniteRunOperator(DataflowOperator):
             return None
         failure = self._failure(run, run_id)
         if "[OWNER_HELD]" in str(failure):
-            return self._turn(run_id)  # another run, which was announced nowhere, was faster
+            return self._turn(run_id)  # another run claimed the state first, without an announcement
         raise failure
 
     def _announce(self, run_id: RunId, mode: str) -> None:
         super()._announce(run_id, mode)
-        # Of two that announced themselves at the same moment both see the other: both wait, not equally long.
+        # Two runs that announce themselves at the same moment see each other. Both wait, for different times.
         turn = self._turn(run_id)
         if not turn.reached and not self._take_over(run_id):
             self.hook.withdraw(self.state_url, str(run_id))
@@ -133,7 +133,7 @@ class FiniteRunOperator(DataflowOperator):
     def _turn(self, run_id: RunId) -> Answer:
         from airflow_dataflow_provider.progress.status.turn import ask_turn
 
-        # Asked before the status: an announcement is withdrawn after the claim.
+        # Read before the status, since an announcement is withdrawn after the claim.
         starting = self.hook.starting(self.state_url)
         others = [run for run in starting if not run_id.is_of_same_task(run)]
         return ask_turn(self.hook.status(self.state_url), others, run_id=str(run_id))
@@ -144,7 +144,7 @@ class FiniteRunOperator(DataflowOperator):
         if refused.reached:
             return
         self.log.info("waiting for the state: %s", refused.reason)
-        # Looking at a state is dearer than looking at a driver of this machine.
+        # Reading a state costs more than looking at a driver of this machine.
         every = 10 * self.poll_interval
         if not self.deferrable:
             time.sleep(every * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
@@ -158,18 +158,18 @@ class FiniteRunOperator(DataflowOperator):
             kwargs={"wait_until": wait_until},
         )
 
-    def _await_condemned(self, run: DriverRun) -> None:
-        """Let a driver end that an attempt before this one was killed with: its work will not be finished."""
-        if run.condemned:
-            self.log.info("the driver of an earlier attempt was told to end, and is waited for; log %s", run.log)
-        while run.condemned:
+    def _await_ending(self, run: DriverRun) -> None:
+        """Wait for the end of a driver that was told to end when an earlier attempt was killed."""
+        if run.is_ending:
+            self.log.info("waiting for the end of the driver of an earlier attempt; log %s", run.log)
+        while run.is_ending:
             time.sleep(self.poll_interval)
             self._raise_if_killed()
 
     def _is_done(self, run: DriverRun, run_id: RunId) -> bool:
-        """Whether a driver of this run, started by an earlier attempt, has done the work; waits while it is at it."""
+        """Whether a driver of an earlier attempt of this run has done the work; waits while it runs."""
         while (status := self.hook.status(self.state_url)) and status.live and owner_run(status) == str(run_id):
-            # On another machine, or here without its guardian: the state is what there is to look at.
+            # It runs on another machine, or here without its guardian: only the state shows it.
             self.log.info("run %s goes on, epoch %s", run_id, status.epoch)
             time.sleep(self.poll_interval)
             self._raise_if_killed()
@@ -188,12 +188,12 @@ class FiniteRunOperator(DataflowOperator):
         owner = owner_run(status) if status and status.live else None
         for run in {owner, *starting} - {None}:
             if run_id.is_of_same_task(str(run)):
-                self.log.warning("taking over from run %s, which was started before this task was cleared", run)
+                self.log.warning("taking over from run %s, which started before this task was cleared", run)
                 self.hook.run(str(run)).end()
         return ["--take-over"] if owner is not None and run_id.is_of_same_task(owner) else []
 
     def _stopped_early(self, status: Status | None, run_id: RunId) -> bool:
-        """Whether a batch ended well without having done its work; a micro-batch may stop after any epoch."""
+        """Whether a batch was stopped before it had done its work; a micro-batch may stop after any epoch."""
         return self.mode == "batch" and bool(status and status.state == "stopped" and owner_run(status) == str(run_id))
 
 

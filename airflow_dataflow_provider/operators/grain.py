@@ -1,4 +1,4 @@
-"""How long a partition is: by the calendar of the timetable's zone, or a fixed time."""
+"""The length of a partition: days or months of a calendar, or a fixed time."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _WEEKS_OR_MONTHS = re.compile(r"(\d+)\s*([wWM])")
 class Grain:
     """The length of a partition.
 
-    Days, weeks and months are the calendar's: on the days on which clocks change they have an hour less or more, so
-    that partitions that follow one another leave no time out and have none twice.
+    Days, weeks and months are those of the calendar. A day on which clocks change is an hour shorter or longer, so that
+    consecutive partitions neither overlap nor leave a gap.
 
     Args:
-        months: of the calendar.
-        days: of the calendar.
-        fixed: microseconds, which no clock changes.
+        months: calendar months.
+        days: calendar days.
+        fixed: microseconds.
     """
 
     months: int = 0
@@ -36,7 +36,7 @@ class Grain:
     def read(cls, value: Duration) -> Grain:
         """Read ``"hour"``, ``"day"``, ``"week"``, ``"month"``, ``"1w"``, ``"1M"`` (a month), or a duration.
 
-        A duration of whole days is so many days of the calendar.
+        A duration of whole days means calendar days.
 
         Raises:
             DefinitionError: ``TIME_BAD_DURATION``.
@@ -51,7 +51,7 @@ class Grain:
             grain = cls(fixed=length) if length % _DAY else cls(days=length // _DAY)
         if max(grain.months, grain.days, grain.fixed) <= 0:
             raise DefinitionError(
-                f"partition_grain={value!r} is no length",
+                f"partition_grain={value!r} is not positive",
                 reason="every partition would be empty",
                 hint='give "hour", "day", "week", "month", or a duration such as "15m"',
                 code="TIME_BAD_DURATION",
@@ -59,10 +59,10 @@ class Grain:
         return grain
 
     def end(self, start: dt.datetime) -> Micros:
-        """The end of the partition that starts at a time; the calendar is that of the time's zone.
+        """The end of the partition that starts at ``start``, by the calendar of its time zone.
 
         Raises:
-            DefinitionError: ``SUBMIT_INTERVAL``, for a month that starts on a day that other months do not have.
+            DefinitionError: ``SUBMIT_INTERVAL``, for months that start on a day that not every month has.
         """
         if self.fixed:
             return to_micros(start, what="the start of a partition") + self.fixed
@@ -71,7 +71,7 @@ class Grain:
             if day.day > 28:
                 raise DefinitionError(
                     f"a partition of months starts on {day}, a day that not every month has",
-                    hint="let partitions start on the first of a month",
+                    hint="start partitions on the first of a month",
                     code="SUBMIT_INTERVAL",
                 )
             years, month = divmod(day.month - 1 + self.months, 12)
@@ -80,5 +80,5 @@ class Grain:
 
 
 def wall_time(time: dt.datetime, zone: ZoneInfo) -> dt.datetime:
-    """A time as the clocks of a zone have it."""
+    """A time in a time zone; a naive time is taken as local time there."""
     return time.astimezone(zone) if time.tzinfo else time.replace(tzinfo=zone)

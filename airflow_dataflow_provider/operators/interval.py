@@ -1,4 +1,4 @@
-"""Which interval of event time a run is about."""
+"""The interval of event time of a batch run."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Moment = str | dt.datetime
 
 @dataclass(frozen=True, slots=True)
 class GivenInterval:
-    """An interval, and where it was given."""
+    """An interval and its origin, for messages."""
 
     interval: Interval
     given_by: str
 
     @classmethod
     def of(cls, start: Micros, end: Micros, given_by: str) -> GivenInterval:
-        """Check the order of the two times; an error names where they were given."""
+        """Make the interval; an error names its origin."""
         try:
             return cls(Interval(start, end), given_by)
         except DefinitionError as error:
@@ -40,12 +40,12 @@ class GivenInterval:
         return f"{self.interval}, given by {self.given_by}"
 
     def arguments(self) -> list[str]:
-        """The interval as the command line takes it."""
+        """The interval as command line arguments."""
         return ["--from", iso(self.interval.start), "--to", iso(self.interval.end)]
 
 
 def explicit_interval(data_from: Moment | None, data_to: Moment | None) -> GivenInterval | None:
-    """The interval of ``data_from`` and ``data_to``, None where neither is given.
+    """The interval of ``data_from`` and ``data_to``; None where neither is given.
 
     Raises:
         DefinitionError: ``SUBMIT_INTERVAL``, ``TIME_NAIVE``, ``TIME_UNPARSABLE``.
@@ -61,13 +61,13 @@ def interval_of(
     partition_grain: Grain | None,
     partition_timezone: str,
 ) -> GivenInterval:
-    """The interval that a run is about.
+    """The interval of a run.
 
-    The first that there is of: the explicit arguments; ``from`` and ``to`` in the DAG run's conf; its partition key;
-    its data interval, if it has a width (cron texts and timedeltas as schedules give none). Never "now".
+    It is the first of these that is given: the explicit arguments; ``from`` and ``to`` in the DAG run's conf; its
+    partition key; its data interval, if it has a width (cron texts and timedeltas as schedules give none).
 
     Raises:
-        DefinitionError: ``SUBMIT_NO_INTERVAL`` where there is none of them, and as :func:`explicit_interval`.
+        DefinitionError: ``SUBMIT_NO_INTERVAL`` where none is given, and as :func:`explicit_interval`.
     """
     dag_run = context["dag_run"]
     conf = dag_run.conf if isinstance(dag_run.conf, Mapping) else {}
@@ -99,7 +99,7 @@ def _pair(start: Moment | None, end: Moment | None, given_by: str) -> GivenInter
         if moment is None or moment in ("", "None"):
             raise DefinitionError(
                 f"{given_by} leave the {name} of the interval open ({moment!r})",
-                reason="an interval needs both ends; a template over a value that the run does not have is empty",
+                reason="an interval needs both ends; a template of a value that the run does not have is empty",
                 hint="give both, or neither",
                 code="SUBMIT_INTERVAL",
             )
@@ -111,9 +111,9 @@ def _of_partition(
 ) -> GivenInterval | None:
     """The interval of a partition.
 
-    A key ``"START/END"`` says both; else it starts at the date that the timetable gives, else at the key's, and is a
-    grain long. A key without an offset is in the timetable's zone. An hour that clocks have twice has one key: its
-    interval is both.
+    A key ``"START/END"`` holds both ends. Otherwise the start is the timetable's date, or else the key's, and the
+    length is one grain. A key without an offset is in the timetable's zone. The hour that occurs twice when clocks are
+    put back has one key, and its interval covers both.
     """
     if key is None:
         return None
@@ -124,7 +124,7 @@ def _of_partition(
         return GivenInterval.of(begin, until, given_by)
     if grain is None:
         raise DefinitionError(
-            f"{given_by} says where the interval starts, but not how long it is",
+            f"{given_by} holds the start of the interval, but not its length",
             hint='set partition_grain, for example "hour" or "day", or use keys of the form START/END',
             code="SUBMIT_INTERVAL",
         )
@@ -137,5 +137,5 @@ def _of_partition(
 
 
 def is_twice(time: dt.datetime) -> bool:
-    """Whether clocks show this time twice, because they are put back."""
+    """Whether this local time occurs twice, because clocks are put back."""
     return time.replace(fold=0).utcoffset() != time.replace(fold=1).utcoffset() and time.fold == 0

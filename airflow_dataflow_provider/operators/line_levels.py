@@ -1,4 +1,4 @@
-"""At which level a line of a driver's output belongs into the task's log."""
+"""The log levels of the lines of a driver's output."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 _SPARK: Final = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d (TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ")
 _LEVELS: Final = {
-    # What Spark tells of its own work is nothing that the task has to say.
+    # Spark's own progress is not part of the task's log.
     "TRACE": logging.DEBUG,
     "DEBUG": logging.DEBUG,
     "INFO": logging.DEBUG,
@@ -27,14 +27,14 @@ _NOISE: Final = re.compile(
     r"|Using Spark's default log4j profile|Setting default log level to|To adjust logging level use"
     r"|.* WARN (?:NativeCodeLoader|Utils: (?:Your hostname|Set SPARK_LOCAL_IP|Service '))"
 )
-"""What Java and Spark print at every start, wherever they run."""
+"""Lines that Java and Spark print at every start."""
 
 
 class LineLevels:
-    """Levels for the lines of one driver's output, in their order.
+    """Finds the levels of the lines of one driver's output, in their order.
 
-    A stack trace belongs to the record before it. That of a warning, or of something at a lower level, is at DEBUG: it
-    is long, and whoever needs it finds it in the driver's own log.
+    A stack trace belongs to the record before it. If that record is a warning or lower, the trace is at DEBUG: it is
+    long, and the driver's own log has it.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Micro-batch: one scheduled run over what has come since the last one."""
+"""The operator of micro-batch runs: one scheduled run over the input that is new since the last one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 class DataflowMicroBatchOperator(FiniteRunOperator):
-    """Runs the epochs of the backlog that is there, publishes what they completed, and keeps the state.
+    """Reads the backlog in epochs, publishes their panes, and keeps the state.
 
-    All runs of a DAG go on with one state, so they follow one another: a run that finds another one on the state waits
+    All runs of a DAG share one state, so only one runs at a time: a run waits while another owns the state
     (``wait_for_state``). Give the DAG ``max_active_runs=1`` to have them run in order.
 
-    The data interval plays no part: a run takes up the source where the state stands.
+    The data interval is not used: a run continues where the last one has stopped reading.
 
     Args:
         **kwargs: as :class:`~airflow_dataflow_provider.operators.finite.FiniteRunOperator`.
@@ -24,5 +24,5 @@ class DataflowMicroBatchOperator(FiniteRunOperator):
 
     mode: ClassVar[str] = "micro-batch"
 
-    def _arguments(self, context: Context) -> list[str]:  # noqa: ARG002 - other modes look at it
+    def _arguments(self, context: Context) -> list[str]:  # noqa: ARG002 - other modes need it
         return []

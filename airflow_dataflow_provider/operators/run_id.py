@@ -1,4 +1,4 @@
-"""The name of a run: the same for every retry of a task, another one after a clear."""
+"""The id of a run: the same for every retry of a task, a new one after a clear."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_.+-]+")
 
 @dataclass(frozen=True, slots=True)
 class RunId:
-    """Which run of the driver a task attempt is about.
+    """The id of the driver's run that a task attempt starts or finds again.
 
-    A retry is about the run that the attempt before it started: it finds that driver again, or its result. A clear asks
-    for the work to be done anew, so it is about another run. ``max_tries`` tells them apart: a retry keeps it, a clear
-    raises it. The start of the DAG run tells a DAG run from one that had the same name before it was deleted.
+    A retry has the id of the attempt before it, so that it finds that driver or its result. A cleared task has a new
+    id, so that the work is done anew. ``max_tries`` tells them apart: a retry keeps it, a clear raises it. The start
+    time of the DAG run distinguishes it from a deleted DAG run of the same name.
 
     Attributes:
         task: the task instance, readable and unique.
-        generation: which clear of it.
+        generation: a digest that changes with each clear.
     """
 
     task: str
@@ -31,7 +31,7 @@ class RunId:
 
     @classmethod
     def of(cls, context: Context) -> RunId:
-        """The run that this task attempt is about."""
+        """The run id of a task attempt."""
         ti, dag_run = context["ti"], context["dag_run"]
         names = (ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index))
         readable = _UNFIT.sub("_", f"{ti.dag_id}.{ti.task_id}.{ti.run_id}")[:120]
@@ -41,7 +41,7 @@ class RunId:
         return f"{self.task}-{self.generation}"
 
     def is_of_same_task(self, run_id: str) -> bool:
-        """Whether that run was started by this very task instance, before it was cleared."""
+        """Whether this task instance started that run before it was cleared."""
         return run_id != str(self) and run_id.rpartition("-")[0] == self.task
 
 

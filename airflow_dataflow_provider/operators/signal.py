@@ -1,4 +1,4 @@
-"""Signal: tell the triggers of a pipeline that something has happened outside."""
+"""The operator that raises a signal for the triggers of a pipeline."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_dataflow_provider.hooks.reference import PipelineReference
-from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.operators.failures import as_task_failure
-from airflow_dataflow_provider.operators.templating import is_literal
+from airflow_dataflow_provider.operators.templating import check_pipeline_or_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,18 +18,18 @@ if TYPE_CHECKING:
 class DataflowSignalOperator(BaseOperator):
     """Raises a signal that ``AtSignal`` triggers of a pipeline wait for.
 
-    It is done once the request is in the state. The driver that runs hears it with its next epoch; where none runs, the
-    next one does. Raised twice before that, it is one signal; a task that is cleared later raises it anew.
+    The task succeeds once the request is stored in the state. The next epoch takes the signal, in the present run or in
+    a later one. Raised twice before that epoch, it counts once. A task that is cleared later raises it anew.
 
     Args:
         signal: its name, as in ``AtSignal("publish")``. Templated.
-        pipeline: whose default state it is about; or
+        pipeline: ``"module:attribute"``, to signal the driver of its default state; or
         state: the URL of the state. Both templated.
         dataflow_conn_id: the connection of type ``dataflow``.
         **kwargs: as ``BaseOperator``.
 
     Returns:
-        The id of the request, which the plan of the epoch that hears it names.
+        The id of the request. The plan of the epoch that takes it names it.
     """
 
     template_fields: Sequence[str] = ("signal", "pipeline", "state")
@@ -47,22 +45,17 @@ class DataflowSignalOperator(BaseOperator):
         **kwargs: Any,  # noqa: ANN401 - Airflow's own
     ) -> None:
         super().__init__(**kwargs)
-        if pipeline is None and state is None:
-            raise DefinitionError(
-                "no pipeline to signal is named", hint="give pipeline=... or state=...", code="SUBMIT_PIPELINE"
-            )
-        if is_literal(pipeline):
-            PipelineReference.parse(pipeline)
+        check_pipeline_or_state(pipeline, state)
         self.signal = signal
         self.pipeline = pipeline
         self.state = state
         self.dataflow_conn_id = dataflow_conn_id
 
     def execute(self, context: Context) -> str:  # noqa: ARG002 - Airflow's signature
-        """Raise it.
+        """Raise the signal.
 
         Raises:
-            AirflowFailException: no trigger listens to it, or the pipeline has never run.
+            AirflowFailException: no trigger waits for it, or the pipeline has never run.
         """
         from airflow_dataflow_provider.hooks.dataflow import DataflowHook
 

@@ -1,4 +1,4 @@
-"""Stop: end a pipeline's driver, and keep or empty its state."""
+"""The operator that stops or drains a pipeline's driver."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from airflow_dataflow_provider.hooks.reference import PipelineReference
-from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.operators.base import owner_run
 from airflow_dataflow_provider.operators.failures import as_task_failure
-from airflow_dataflow_provider.operators.templating import is_literal
+from airflow_dataflow_provider.operators.templating import check_pipeline_or_state
 from airflow_dataflow_provider.operators.waiting import seconds
 
 if TYPE_CHECKING:
@@ -27,17 +25,17 @@ if TYPE_CHECKING:
 
 
 class DataflowStopOperator(BaseOperator):
-    """Asks the driver of a pipeline to stop, wherever it runs, and waits until it has.
+    """Asks the driver of a pipeline to stop, on any machine, and waits until it has ended.
 
-    A *stop* ends it after its present epoch; windows that are open stay in the state, and the next run goes on with
-    them. A *drain* fires everything that is open first: afterwards nothing is left to go on with.
+    A *stop* ends the driver after its present epoch. Open windows stay in the state, and the next run continues with
+    them. A *drain* fires all open windows first.
 
-    Where nothing runs a stop succeeds, since that is what was asked for. A drain fails: nobody is there to fire. A
-    driver that was started and does not own the pipeline yet is waited for. One that has been silent for too long may
-    wake: a stop fences it, and it commits nothing more.
+    Where no driver runs, a stop succeeds and a drain fails, since only a driver can fire windows. The task waits for a
+    driver that has started and does not own the pipeline yet. A driver whose heartbeat is too old may still be alive: a
+    stop fences it, so that it commits nothing more.
 
     Args:
-        pipeline: whose default state it is about; or
+        pipeline: ``"module:attribute"``, to stop the driver of its default state; or
         state: the URL of the state. Both templated.
         drain: drain instead of stop.
         timeout: how long to wait for the driver to end; a number is seconds.
@@ -64,12 +62,7 @@ class DataflowStopOperator(BaseOperator):
         **kwargs: Any,  # noqa: ANN401 - Airflow's own
     ) -> None:
         super().__init__(**kwargs)
-        if pipeline is None and state is None:
-            raise DefinitionError(
-                "nothing to stop is named", hint="give pipeline=... or state=...", code="SUBMIT_PIPELINE"
-            )
-        if is_literal(pipeline):
-            PipelineReference.parse(pipeline)
+        check_pipeline_or_state(pipeline, state)
         self.pipeline = pipeline
         self.state = state
         self.drain = drain
@@ -85,18 +78,18 @@ class DataflowStopOperator(BaseOperator):
         return DataflowHook(self.dataflow_conn_id)
 
     def execute(self, context: Context) -> dict[str, Any] | None:  # noqa: ARG002 - Airflow's signature
-        """Stop, and wait.
+        """Stop the driver, and wait for its end.
 
         Raises:
-            AirflowFailException: there is nothing to drain.
-            AirflowException: the driver goes on after ``timeout``, or failed while it drained.
+            AirflowFailException: no driver runs that could drain.
+            AirflowException: the driver still runs after ``timeout``, or failed while it drained.
         """
         with as_task_failure():
             url = self.state or self.hook.state_url(str(self.pipeline))
             deadline = time.monotonic() + self.timeout
             starting = {*self.hook.starting(url)}
             status = self._end(url, deadline)
-            # A driver that was starting may have claimed after the one that was asked first had gone.
+            # A starting driver may have claimed the state after the first one had ended.
             while starting & {*self.hook.starting(url)} or (status and status.live and owner_run(status) in starting):
                 status = self._end(url, deadline)
             return status.to_json() if status else None
@@ -113,20 +106,20 @@ class DataflowStopOperator(BaseOperator):
         return status
 
     def _once_claimed(self, url: str, deadline: float) -> Status | None:
-        """The status once no driver is between its start and its claim: a request could not be addressed to it."""
+        """The status, once no driver is between start and claim: a request could not be addressed to such a one."""
         while True:
-            # Asked before the status: the announcement of a driver is withdrawn after its claim.
+            # Read before the status, since an announcement is withdrawn after the claim.
             starting = self.hook.starting(url)
             status = self.hook.status(url)
             if (status is not None and status.live) or not starting:
                 return status
             if time.monotonic() > deadline:
                 raise AirflowException(f"run {starting[0]} is still starting after {self.timeout:g} s: stop it later")
-            self.log.info("run %s is starting; it is stopped once it has started", starting[0])
+            self.log.info("run %s is starting; it will be stopped once it has started", starting[0])
             time.sleep(self.poll_interval)
 
     def _fence(self, url: str, status: Status | None) -> bool:
-        """Whether there was a driver that is silent and may yet live; it commits nothing more."""
+        """Fence a driver whose heartbeat is too old, so that it commits nothing more; whether there was one."""
         if self.drain or status is None or status.state != "lost":
             return False
         fenced = self.hook.fence_silent(url)
@@ -137,14 +130,14 @@ class DataflowStopOperator(BaseOperator):
         return fenced is not None
 
     def _nothing_runs(self, url: str, status: Status | None) -> None:
-        said = f"{status.pipeline!r} is {status.state}" if status else f"there is no state at {url}"
+        found = f"{status.pipeline!r} is {status.state}" if status else f"there is no state at {url}"
         if self.drain and status and status.state == "lost":
-            raise AirflowException(f"{said}: no driver can fire what is open until the stream is started again")
+            raise AirflowException(f"{found}: no driver can fire the open windows until the stream is started again")
         if self.drain and not (status and status.end_of_input):
             raise AirflowFailException(
-                f"{said}: no driver can fire what is open\nWhat to do: start the pipeline, then drain it"
+                f"{found}: no driver can fire the open windows\nWhat to do: start the pipeline, then drain it"
             )
-        self.log.info("nothing to stop: %s", said)
+        self.log.info("nothing to stop: %s", found)
 
     def _wait(self, url: str, before: Status, deadline: float) -> Status:
         token = before.owner.token if before.owner else None

@@ -1,4 +1,4 @@
-"""Stream: see to it that the continuous job runs."""
+"""The operator that ensures that a stream runs."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 
 class DataflowStreamOperator(DataflowOperator):
-    """Ensures that the stream runs: succeeds at once if it does, else starts it and waits until it says so.
+    """Ensures that the stream runs: succeeds at once if it does, else starts it and waits until it runs.
 
     Guarantees:
-        * Short, and safe to repeat: a retry, a clear or the next DAG run starts no second driver.
-        * Once the stream runs it belongs to no task: neither the end nor the kill of one touches it.
-          :class:`~airflow_dataflow_provider.operators.stop.DataflowStopOperator` stops it.
+        * It is safe to repeat: a retry, a clear or the next DAG run starts no second driver.
+        * Once the stream runs, neither the end nor the kill of a task stops it.
+          :class:`~airflow_dataflow_provider.operators.stop.DataflowStopOperator` does.
 
-    Does not do: watch the stream afterwards. Schedule the task often enough to have a stream that died started again.
+    Does not do: watch the stream afterwards. Schedule the task often enough to restart a stream that has failed.
 
     Args:
-        start_timeout: how long the stream may take to run, a number is seconds; a driver that takes longer is ended. A
-            run of another mode that has the state is waited for that long.
+        start_timeout: the longest time until the stream runs; a number is seconds. A driver that takes longer is ended.
+            The task waits as long for a run of another mode that owns the state.
         **kwargs: as :class:`~airflow_dataflow_provider.operators.base.DataflowOperator`.
 
     Returns:
@@ -48,12 +48,12 @@ class DataflowStreamOperator(DataflowOperator):
         """Ensure that the stream runs.
 
         Raises:
-            AirflowFailException: what a retry cannot mend, such as a running stream of another definition.
+            AirflowFailException: a retry cannot help, for example because a stream of another definition runs.
             AirflowException: the driver did not start, or a run of another mode owns the state.
         """
         with as_task_failure():
             status = self._ensure(context, RunId.of(context))
-            # From here on the stream is not this task's to kill.
+            # on_kill must not stop the stream from here on.
             self._run = None
             return status.to_json() if status else None
 
@@ -61,22 +61,22 @@ class DataflowStreamOperator(DataflowOperator):
         run, started = self.hook.run(str(run_id)), False
         deadline = time.monotonic() + self.start_timeout
         while True:
-            # Asked before the status: a driver says how it stands before it ends.
-            condemned, ended = run.condemned, not run.alive
+            # Read before the status: a driver records its end before its process ends.
+            is_ending, ended = run.is_ending, not run.alive
             status = self.hook.status(self.state_url)
-            if condemned and (status is None or not status.live or owner_run(status) == str(run_id)):
-                self.log.info("the driver of an earlier attempt was told to end, and is waited for; log %s", run.log)
+            if is_ending and (status is None or not status.live or owner_run(status) == str(run_id)):
+                self.log.info("waiting for the end of the driver of an earlier attempt; log %s", run.log)
             elif status and status.live:
                 if self._runs(status, context, run_id):
                     return status
             elif not started:
-                # A driver that was stopped says so a little before its process ends: only then can the run start anew.
+                # A stopped driver records its end a little before its process ends. The run can start after that.
                 started = ended and self._launch(context, run_id, "streaming")
             elif ended:
                 self.hook.withdraw(self.state_url, str(run_id))
                 if run.exit_code != 0:
                     raise self._failure(run, run_id)
-                self.log.warning("the stream has started, and ended well already")
+                self.log.warning("the stream has started and already ended without an error")
                 return status
             if time.monotonic() > deadline:
                 raise self._too_slow(run if started else None, status)
@@ -84,9 +84,9 @@ class DataflowStreamOperator(DataflowOperator):
             self._raise_if_killed()
 
     def _runs(self, status: Status, context: Context, run_id: RunId) -> bool:
-        """Whether the driver that has the state is the stream, and says that it runs."""
+        """Whether the owner of the state is this stream, and runs."""
         if status.mode != "streaming":
-            self.log.info("waiting for the state: it is owned by %s", describe_owner(status))
+            self.log.info("waiting for the state, which is owned by %s", describe_owner(status))
             return False
         if owner_run(status) != str(run_id):
             self._require_this_stream(status, context)
@@ -102,8 +102,9 @@ class DataflowStreamOperator(DataflowOperator):
             self.log.info("the driver runs on the cluster: its definition is not compared with the pipeline's")
         elif wanted != status.fingerprint:
             raise StateError(
-                f"the stream that runs on {self.state_url} is of another definition than {self.pipeline!r} is now",
-                reason=f"fingerprint {status.fingerprint} there, {wanted} here; it keeps what it was started with",
+                f"the stream that runs on {self.state_url} has another definition than {self.pipeline!r} has now",
+                reason=f"its fingerprint is {status.fingerprint}, the present one {wanted}; a stream keeps the "
+                "definition with which it was started",
                 hint="stop it, and start the new definition on a new state URL",
                 code="STATE_DEFINITION_CHANGED",
             )

@@ -1,4 +1,4 @@
-"""How long tasks wait, and where: what users write, and what Airflow's own options say."""
+"""How long tasks wait, and whether in the triggerer."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from airflow.sdk import conf
 
 
 def seconds(span: float | dt.timedelta) -> float:
-    """A span of time as users write it, a number being seconds."""
+    """A length of time in seconds; a number is seconds already."""
     return span.total_seconds() if isinstance(span, dt.timedelta) else float(span)
 
 
 def deferrable_by_default() -> bool:
-    """Whether a task waits in the triggerer unless it is told otherwise: the option that all providers follow."""
+    """Airflow's option ``[operators] default_deferrable``."""
     return bool(conf.getboolean("operators", "default_deferrable", fallback=False))

@@ -1,1 +1,1 @@
-"""Sensors on watermarks. Import the modules: this package brings nothing by itself."""
+"""Sensors on watermarks. Import from the modules; this package exports nothing."""

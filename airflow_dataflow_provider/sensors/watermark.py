@@ -1,4 +1,4 @@
-"""Waits until a pipeline is complete up to a time, at a percentile."""
+"""A sensor that waits until a pipeline is complete up to a time, at a percentile."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseSensorOperator, PokeReturnValue
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-from airflow_dataflow_provider.hooks.reference import PipelineReference
-from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.time import iso, to_micros
 from airflow_dataflow_provider.model.watermarks import percentile as check_percentile
 from airflow_dataflow_provider.operators.failures import as_task_failure
-from airflow_dataflow_provider.operators.templating import is_literal, with_absent_interval
+from airflow_dataflow_provider.operators.templating import check_pipeline_or_state, is_literal, with_absent_interval
 from airflow_dataflow_provider.operators.waiting import deferrable_by_default, seconds
 from airflow_dataflow_provider.triggers.question import WatermarkQuestion
 
@@ -26,28 +24,27 @@ if TYPE_CHECKING:
 
 
 class WatermarkSensor(BaseSensorOperator):
-    """Waits until ``W_percentile`` of a pipeline reaches ``target``: until that share of what is older has arrived.
+    """Waits until ``W_percentile`` of a pipeline reaches ``target``: that share of the older events has then arrived.
 
-    Batch runs over intervals move no watermark: they compute the windows that end in their intervals. There
-    ``target`` is reached once the windows that end at ``target`` are computed, and with ``start`` all that end after
-    ``start`` too. So the gate of a day whose run failed stays closed when the run of a later day succeeds.
+    Batch runs over intervals move no watermark; they compute the windows that end in their intervals. For them
+    ``target`` is reached once the windows that end at ``target`` are computed; with ``start``, once all that end in
+    ``(start, target]`` are. So the sensor of a day whose run failed still waits when the run of a later day succeeds.
 
-    Three answers: *reached* (the task succeeds), *not yet* (it waits), and *never* (it fails, with the reason): the
-    stream has ended, or its estimator cannot claim the percentile. Retries are spared where they are of no use: after a
-    stream that failed or was lost they are not, for it may be back by then. For a scheduled pipeline between
-    two runs the answer is *not yet*: its schedule goes on.
+    There are three answers: *reached* (the task succeeds), *not yet* (it waits), and *never* (it fails with the reason:
+    the stream has ended, or its estimator cannot claim the percentile). The task is retried only if the stream failed
+    or was lost, since it may be started again. For a scheduled pipeline between two runs the answer is *not yet*.
 
     Args:
         target: the time to be reached, an aware datetime or ISO 8601 with an offset. Templated.
         start: where batches run over intervals, wait for every window that ends after this time and up to ``target``,
             for example ``"{{ data_interval_start }}"`` if the windows are shorter than the interval. Templated.
-        pipeline: whose default state it is about, ``"module:attribute"``; or
+        pipeline: ``"module:attribute"``, to wait for its default state; or
         state: the URL of the state. Both templated.
-        percentile: which watermark; 100 is the ordinary one. Templated.
+        percentile: the percentile of the watermark; 100 is the ordinary one. Templated.
         dataflow_conn_id: the connection of type ``dataflow``.
-        grace: how long a stream may be without a driver before the answer is *never*; a number is seconds. A task that
-            ensures the stream brings back one that failed, was lost, or is being replaced.
-        deferrable: wait in the triggerer; by default what ``[operators] default_deferrable`` says.
+        grace: how long a stream may be without a driver before the answer is *never*; a number is seconds. In that time
+            a ``DataflowStreamOperator`` may start it again.
+        deferrable: wait in the triggerer; by default the option ``[operators] default_deferrable``.
         poke_interval: seconds between two looks.
         **kwargs: as ``BaseSensorOperator``, for example ``timeout``.
 
@@ -55,7 +52,7 @@ class WatermarkSensor(BaseSensorOperator):
         ``{"watermark": ..., "epoch": ..., "percentile": ..., "target": ..., "pipeline": ..., "reason": ..., ...}``.
 
     Raises:
-        DefinitionError: when the DAG is parsed, for a percentile or target that is wrong without a template in it.
+        DefinitionError: when the DAG is parsed, for a wrong percentile or target that is not a template.
     """
 
     template_fields: Sequence[str] = ("pipeline", "state", "percentile", "target", "start")
@@ -76,12 +73,7 @@ class WatermarkSensor(BaseSensorOperator):
         **kwargs: Any,  # noqa: ANN401 - Airflow's own
     ) -> None:
         super().__init__(poke_interval=poke_interval, **kwargs)
-        if pipeline is None and state is None:
-            raise DefinitionError(
-                "the sensor has nothing to wait for", hint="give pipeline=... or state=...", code="SUBMIT_PIPELINE"
-            )
-        if is_literal(pipeline):
-            PipelineReference.parse(pipeline)
+        check_pipeline_or_state(pipeline, state)
         if is_literal(percentile) or isinstance(percentile, int | float):
             check_percentile(percentile)
         if is_literal(target) or isinstance(target, dt.datetime):
@@ -98,15 +90,15 @@ class WatermarkSensor(BaseSensorOperator):
         self.deferrable = deferrable_by_default() if deferrable is None else deferrable
 
     def render_template_fields(self, context: Context, jinja_env: Environment | None = None) -> None:
-        """Render; what a run without a data interval does not have is ``None``, and refused with a reason later."""
+        """Render the templates. In a run without a data interval its names are ``None``, which is refused later."""
         super().render_template_fields(with_absent_interval(context), jinja_env)
 
     @cached_property
     def question(self) -> WatermarkQuestion:
-        """What is asked; only for a running task, whose templates are rendered."""
+        """The question, from rendered templates; only for a running task."""
         state = self.state
         if not state:
-            # Brings the Spark provider's world: not while a DAG is parsed.
+            # It imports the Spark provider, which must not be imported while a DAG is parsed.
             from airflow_dataflow_provider.hooks.dataflow import DataflowHook
 
             state = DataflowHook(self.dataflow_conn_id).state_url(str(self.pipeline))
@@ -116,7 +108,7 @@ class WatermarkSensor(BaseSensorOperator):
         """Ask once.
 
         Raises:
-            AirflowFailException: the answer is *never* and lasts, or the question means nothing.
+            AirflowFailException: the answer is *never*, and a retry would get the same; or the question is not valid.
             AirflowException: the answer is *never*, and a retry may get another.
         """
         with as_task_failure():
@@ -127,7 +119,7 @@ class WatermarkSensor(BaseSensorOperator):
         return PokeReturnValue(answer.reached, facts if answer.reached else None)
 
     def execute(self, context: Context) -> Any:  # noqa: ANN401, RET503 - Airflow's signature; defer() does not return
-        """Wait, here or in the triggerer."""
+        """Wait, in the worker or in the triggerer."""
         if not self.deferrable:
             return super().execute(context)
         try:
@@ -138,7 +130,7 @@ class WatermarkSensor(BaseSensorOperator):
             raise
         if first.is_done:
             return first.xcom_value
-        # Airflow's triggers are not a DAG file's business.
+        # DAG files must not import Airflow's triggers when they are parsed.
         from airflow_dataflow_provider.triggers.watermark import WatermarkTrigger
 
         self.defer(
@@ -158,7 +150,7 @@ class WatermarkSensor(BaseSensorOperator):
         """Take the triggerer's answer.
 
         Raises:
-            AirflowFailException: the answer is *never*, and lasts.
+            AirflowFailException: the answer is *never*, and a retry would get the same.
             AirflowException: the answer is *never*, and a retry may get another.
         """
         self.log.info("%s", event["reason"])
@@ -167,6 +159,6 @@ class WatermarkSensor(BaseSensorOperator):
         raise self._failure(event)
 
     def _failure(self, facts: dict[str, Any]) -> AirflowException:
-        """The failure for an answer that is *never*: final where a retry would hear the same, or is not wanted."""
+        """The exception for the answer *never*: without retries where a retry is of no use or not wanted."""
         final = facts.get("lasting", True) or self.soft_fail or self.never_fail
         return (AirflowFailException if final else AirflowException)(facts["reason"])

@@ -1,1 +1,1 @@
-"""What waits in the triggerer. Import the modules: this package brings nothing by itself."""
+"""Triggers that wait in Airflow's triggerer. Import from the modules; this package exports nothing."""

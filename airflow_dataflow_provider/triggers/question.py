@@ -1,4 +1,4 @@
-"""What is asked of a watermark, from a worker or from the triggerer alike."""
+"""The question of a sensor about a watermark, for workers and the triggerer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkQuestion:
-    """Has ``W_percentile`` of the pipeline at ``state`` reached ``target``, or have batches computed up to it?"""
+    """Asks whether ``W_percentile`` of the pipeline at ``state`` has reached ``target``, or batches have computed it.
+
+    Attributes:
+        state: the URL of the state.
+        percentile: the percentile of the watermark.
+        target: the time to be reached.
+        start: the start of the span that batches must have computed; None: the windows that end at ``target``.
+        grace: how long a stream may be without a driver, in microseconds.
+    """
 
     state: str
     percentile: float
@@ -35,7 +43,7 @@ class WatermarkQuestion:
         *,
         grace: float = 0.0,
     ) -> WatermarkQuestion:
-        """Read what a user wrote.
+        """Parse the values that a user wrote; ``grace`` is in seconds.
 
         Raises:
             DefinitionError: ``DEFINITION_PERCENTILE``, ``TIME_NAIVE``, ``TIME_UNPARSABLE``.
@@ -44,21 +52,21 @@ class WatermarkQuestion:
         return cls(state, check_percentile(percentile), to_micros(target, what="target"), since, int(grace * 1_000_000))
 
     def ask(self) -> tuple[Answer, dict[str, Any]]:
-        """Read the pipeline's progress once.
+        """Read the pipeline's status once.
 
         Returns:
-            The answer, and what is known with it, as JSON.
+            The answer, and the facts behind it as JSON.
 
         Raises:
-            StateError: the state is there, and cannot be read.
+            StateError: the state exists and cannot be read.
         """
-        # fsspec and the file system behind it: not while a DAG is parsed.
+        # It imports fsspec, which must not be imported while a DAG is parsed.
         from airflow_dataflow_provider.progress.status.status import find_status
 
         return self.answered_by(find_status(self.state))
 
     def answered_by(self, status: Status | None) -> tuple[Answer, dict[str, Any]]:
-        """The answer that a pipeline's status gives (None if it has no state yet), and what is known with it."""
+        """The answer from a pipeline's status (None: it has no state yet), and the facts behind it as JSON."""
         from airflow_dataflow_provider.progress.status.answer import ask_watermark
         from airflow_dataflow_provider.progress.wall import wall_clock
 

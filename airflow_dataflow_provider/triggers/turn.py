@@ -1,4 +1,4 @@
-"""Waits in the triggerer until no other driver has a state."""
+"""Waits in the triggerer until no other driver owns a state."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from airflow_dataflow_provider.triggers.look import look
 
 
 class TurnTrigger(BaseTrigger):
-    """Waits for the turn of a run among those that share one state.
+    """Waits until a run may start, among the runs that share one state.
 
-    The event's payload is ``{"answer": "reached" | "not yet" | "never", "reason": ...}``; *not yet* says that the time
-    is up.
+    The event's payload is ``{"answer": "reached" | "not yet" | "never", "reason": ...}``; *not yet* means a timeout.
 
     Args:
         state: the URL of the pipeline's state.
         run_id: the run that waits.
-        until: when to give up, in seconds since 1970.
-        poll_interval: seconds between two looks, about: those that wait together do not start together.
+        until: the timeout, in seconds since 1970.
+        poll_interval: seconds between two looks, on average. They vary, so that runs do not look at the same moment.
     """
 
     def __init__(self, *, state: str, run_id: str, until: float, poll_interval: float) -> None:
@@ -33,7 +32,6 @@ class TurnTrigger(BaseTrigger):
         self.poll_interval = poll_interval
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """The trigger as Airflow stores it."""
         fields = ("state", "run_id", "until", "poll_interval")
         return f"{type(self).__module__}.{type(self).__name__}", {name: getattr(self, name) for name in fields}
 
@@ -42,21 +40,21 @@ class TurnTrigger(BaseTrigger):
         from airflow_dataflow_provider.progress.status.turn import ask_turn
         from airflow_dataflow_provider.progress.wall import wall_clock
 
-        said = ""
+        logged = ""
         while True:
             await asyncio.sleep(self.poll_interval * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
             try:
                 starting = await asyncio.to_thread(starting_on, self.state)
                 status = await look(self.state, max_age=0)
                 answer = ask_turn(status, starting, run_id=self.run_id)
-            except Exception as error:  # noqa: BLE001 - the task looks again itself, and says what is wrong
+            except Exception as error:  # noqa: BLE001 - the task looks again itself, and reports the error
                 self.log.warning("%s cannot be read: %s", self.state, error)
                 reason, verdict = str(error), "not yet"
             else:
                 reason, verdict = answer.reason, str(answer.verdict)
-            if reason != said:
-                said = reason
-                self.log.info("%s", said)
+            if reason != logged:
+                logged = reason
+                self.log.info("%s", logged)
             if verdict != "not yet" or wall_clock() >= self.until * 1_000_000:
                 yield TriggerEvent({"answer": verdict, "reason": reason})  # type: ignore[no-untyped-call]
                 return

@@ -1,4 +1,4 @@
-"""Waits in the triggerer until a watermark is reached, or never can be."""
+"""Waits in the triggerer until a watermark is reached, or is known never to be."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from airflow_dataflow_provider.triggers.look import look
 from airflow_dataflow_provider.triggers.question import WatermarkQuestion
 
 PATIENCE = 10
-"""How often in a row the state's file system may fail before the wait does."""
+"""Consecutive errors of the state's file system after which the wait fails."""
 
 
 class WatermarkTrigger(BaseTrigger):
-    """Looks at a pipeline's progress until there is an answer that stays.
+    """Looks at a pipeline's status until the answer is *reached* or *never*.
 
-    The event's payload is what :meth:`WatermarkQuestion.ask` knows; its ``answer`` is ``"reached"`` or ``"never"``.
+    The event's payload is the facts of :meth:`WatermarkQuestion.ask`; its ``answer`` is ``"reached"`` or ``"never"``.
 
     Args:
         state: the URL of the pipeline's state.
-        percentile: which watermark.
+        percentile: the percentile of the watermark.
         target: the time to be reached, ISO 8601 with an offset.
-        start: as of the sensor, ISO 8601 with an offset.
+        start: as in the sensor, ISO 8601 with an offset.
         grace: how long a stream may be without a driver, in seconds.
         poke_interval: seconds between two looks.
     """
@@ -49,17 +49,16 @@ class WatermarkTrigger(BaseTrigger):
         self.poke_interval = poke_interval
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """The trigger as Airflow stores it."""
         fields = ("state", "percentile", "target", "start", "grace", "poke_interval")
         return f"{type(self).__module__}.{type(self).__name__}", {name: getattr(self, name) for name in fields}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Yield one event, when there is an answer that stays."""
+        """Yield one event, once the answer is final."""
         question = WatermarkQuestion.read(self.state, self.percentile, self.target, self.start, grace=self.grace)
-        failures, said = 0, ""
+        failures, logged = 0, ""
         while True:
             try:
-                # Shared with all that wait for this state; no older than half the time between two looks.
+                # The status is shared with other triggers, and at most half a poll interval old.
                 answer, facts = question.answered_by(await look(self.state, max_age=self.poke_interval / 2))
             except DataflowError as error:
                 facts = {"answer": "never", "reason": str(error), "lasting": True, "state_url": self.state}
@@ -72,9 +71,9 @@ class WatermarkTrigger(BaseTrigger):
                 self.log.warning("%s cannot be read (%d of %d): %s", self.state, failures, PATIENCE, error)
             else:
                 failures = 0
-                if answer.reason != said:
-                    said = answer.reason
-                    self.log.info("%s", said)
+                if answer.reason != logged:
+                    logged = answer.reason
+                    self.log.info("%s", logged)
                 if answer.reached or answer.never:
                     yield TriggerEvent(facts)  # type: ignore[no-untyped-call]
                     return

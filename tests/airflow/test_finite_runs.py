@@ -266,7 +266,7 @@ def test_the_driver_of_a_killed_task_is_told_at_once_and_not_after_its_grace(
     assert (status.state, status.detail) == ("failed", "[RUN_INTERRUPTED] the run was interrupted")
 
 
-def test_a_retry_waits_for_the_condemned_driver_of_a_killed_attempt_and_starts_anew(
+def test_a_retry_waits_for_the_ending_driver_of_a_killed_attempt_and_starts_anew(
     standin: Standin, context: Context, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AIRFLOW__DATAFLOW__STOP_GRACE", "60")

@@ -114,7 +114,7 @@ def test_a_stream_whose_stopped_driver_still_ends_is_started_again_once_it_has_e
     assert len(waiting.starts) == 2
 
 
-def test_a_retry_does_not_take_the_condemned_driver_of_a_killed_attempt_for_the_stream(
+def test_a_retry_does_not_take_the_ending_driver_of_a_killed_attempt_for_the_stream(
     standin: Standin, context: Context, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AIRFLOW__DATAFLOW__STOP_GRACE", "60")
@@ -223,7 +223,7 @@ def test_stopping_what_does_not_run_succeeds_and_draining_it_does_not(
     standin: Standin, context: Context, state: str
 ) -> None:
     assert stop().execute(context) is None
-    with pytest.raises(AirflowFailException, match="no driver can fire what is open"):
+    with pytest.raises(AirflowFailException, match="no driver can fire the open windows"):
         stop(drain=True).execute(context)
 
 

@@ -316,7 +316,7 @@ def test_the_test_button_tells_what_works_and_what_does_not(standin: Standin, mo
     root = Path(DataflowHook().state_url("a:b")).parent
     works, why = DataflowHook().test_connection()
     assert not works
-    assert f"{root} is no folder" in why
+    assert f"{root} is not a folder" in why
     root.mkdir()
     assert DataflowHook().test_connection()[0]
     assert list(root.iterdir()) == []
