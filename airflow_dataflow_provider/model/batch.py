@@ -1,7 +1,7 @@
-"""What a run does at the end of a bounded input, and before: FLIP-134's policies, chosen at submission.
+"""FLIP-134's policies for the end of a bounded input, chosen at submission.
 
-They belong to a run, not to the definition: the same pipeline is a nightly batch that waits for every byte, and a
-morning's batch that publishes without its stragglers.
+They belong to a run, not to the definition: one pipeline can run as a nightly batch that waits for all input, and as a
+morning batch that publishes before all input is read.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ if TYPE_CHECKING:
 
 
 class ProcessingTimeAtEndOfInput(StrEnum):
-    """What becomes of triggers that wait for a processing time when a bounded input ends.
+    """The policy for triggers that wait for a processing time when a bounded input ends.
 
-    In a batch processing time stands still for triggers, so that a result does not depend on how long the run took:
-    none of them is due before the end of the input. At the drain of a stream those that are due by then have fired.
+    In a batch no such trigger is due before the end of the input, so that the result does not depend on the duration of
+    the run. At the drain of a stream those that are due by then have fired.
     """
 
     FIRE = "fire"
-    """All that are pending are due, once: every window that has something new and waits for a processing time."""
+    """All pending triggers are due once, for every window with new elements that waits for a processing time."""
     IGNORE = "ignore"
-    """They are not due. What only they would have published stays in the state, for a later run."""
+    """They are not due. Their unpublished elements stay in the state, for a later run."""
     FAIL = "fail"
-    """The run fails where FIRE would publish something that IGNORE does not; nothing of the end is published. It finds
-    out by running the last epoch twice before it plans it."""
+    """The run fails if FIRE would publish a pane that IGNORE does not, and publishes nothing of the last epoch. It
+    computes that epoch twice to find out, before it plans it."""
 
 
 class ShuffleMode(StrEnum):
-    """How elements get from the map side to the state partition of their key; FLIP-134's values, on Spark.
+    """The shuffle from the map side to the state partitions; FLIP-134's values, on Spark.
 
     An epoch has as many reduce tasks as the state has partitions (``dataflow.state.partitions``, fixed when the state
-    is made, for the state is stored by them). Adaptive query execution and ``spark.sql.shuffle.partitions`` have no
-    say: an epoch is no SQL query.
+    is created, since the state is stored by partition). Adaptive query execution and ``spark.sql.shuffle.partitions``
+    have no effect: an epoch is not a SQL query.
     """
 
     AUTOMATIC = "automatic"
-    """The engine chooses for each epoch: one with few rows and open windows is reduced in the driver, which the map
-    tasks send their rows to without an exchange; all others are blocking."""
+    """The engine chooses for each epoch: an epoch with few rows and open windows is reduced in the driver, without an
+    exchange; all others are blocking."""
     ALL_EXCHANGES_BLOCKING = "all-exchanges-blocking"
-    """Every epoch with elements has an exchange: its map tasks write all that they send to shuffle files before the
-    first reduce task reads one."""
+    """Every epoch with elements has an exchange: its map tasks write all shuffle files before the first reduce task
+    reads one."""
     ALL_EXCHANGES_PIPELINED = "all-exchanges-pipelined"
-    """Not applicable, and refused in every mode: Spark has no exchange in which both sides run at the same time."""
+    """Refused in every mode: in Spark the two sides of a shuffle do not run at the same time."""
 
 
 FIRE, IGNORE, FAIL = ProcessingTimeAtEndOfInput
@@ -63,17 +63,17 @@ class BatchPolicies:
     """The policies of one run.
 
     Args:
-        processing_time_at_end_of_input: as its values say; None is FIRE. Micro-batch runs refuse one, for their input
-            does not end.
-        allow_processing_time: False refuses, before anything runs, a plan whose triggers or event times look at
+        processing_time_at_end_of_input: the policy; None is FIRE. Micro-batch runs refuse one, since their input does
+            not end.
+        allow_processing_time: False refuses, before the run starts, a plan whose triggers or event times depend on
             processing time: its result would depend on when it runs.
-        shuffle_mode: as its values say.
+        shuffle_mode: the shuffle.
         input_share: publish once this share of the input's bytes is read, above 0 and at most 1, and leave the rest for
             a later run on the same state: 0.95 fires ``AtWatermark(95)``. None: wait for everything. Only for a batch
             without an interval.
 
     Raises:
-        DefinitionError: ``SUBMIT_POLICY`` for what is none of the values.
+        DefinitionError: ``SUBMIT_POLICY`` for any other value.
     """
 
     processing_time_at_end_of_input: ProcessingTimeAtEndOfInput | None = None
@@ -93,7 +93,7 @@ class BatchPolicies:
 
     @property
     def at_end_of_input(self) -> ProcessingTimeAtEndOfInput:
-        """The policy that holds."""
+        """The policy, or its default."""
         return self.processing_time_at_end_of_input or FIRE
 
     @property
@@ -102,7 +102,7 @@ class BatchPolicies:
         return self.input_share is None or self.input_share == 1
 
     def arguments(self) -> list[str]:
-        """The policies as the command line takes them; those that are the default's are left out."""
+        """The policies as command line arguments, without those at their default."""
         default, words = BatchPolicies(), list[str]()
         if self.processing_time_at_end_of_input is not None:
             words += ["--processing-time-at-end-of-input", self.processing_time_at_end_of_input]
@@ -115,11 +115,11 @@ class BatchPolicies:
         return words
 
     def check(self, pipeline: Pipeline, mode: RuntimeMode, *, has_interval: bool) -> None:
-        """Refuse what cannot be kept in this mode, or for this plan.
+        """Refuse policies that this mode or this plan cannot follow.
 
         Args:
             pipeline: the plan.
-            mode: the mode that really runs.
+            mode: the mode of the run, with AUTOMATIC resolved.
             has_interval: whether a batch is over an interval.
 
         Raises:
@@ -129,8 +129,8 @@ class BatchPolicies:
         if self.shuffle_mode is ShuffleMode.ALL_EXCHANGES_PIPELINED:
             raise SubmissionError(
                 "shuffle_mode=all-exchanges-pipelined is not applicable on Spark",
-                reason="within a job, and so within an epoch of whatever mode, reduce tasks start when all map tasks "
-                "have written their shuffle files; nothing makes the two run at the same time",
+                reason="in every Spark job, and so in every epoch, reduce tasks start once all map tasks have written "
+                "their shuffle files",
                 hint="choose automatic or all-exchanges-blocking",
                 code="SUBMIT_SHUFFLE_MODE",
             )
@@ -142,26 +142,26 @@ class BatchPolicies:
         if looks and not self.allow_processing_time:
             _refuse_processing_time(
                 f"{' and '.join(looks)} looks at processing time, which this run does not allow",
-                reason="the result would depend on when, and for how long, the run runs",
+                reason="the result would depend on the time and duration of the run",
                 hint="allow it, or use triggers and event times that do not look at processing time",
             )
         if self.processing_time_at_end_of_input is not None and mode is RuntimeMode.MICRO_BATCH:
             _refuse_processing_time(
                 f"processing_time_at_end_of_input={self.at_end_of_input} was asked for in mode micro-batch",
-                reason="such a run ends before its input does: what is pending goes on waiting, for the next run",
+                reason="such a run ends before its input does, and pending triggers wait for the next run",
                 hint="leave it out, or choose batch",
             )
         if looks and has_interval and self.at_end_of_input is not FIRE:
             _refuse_processing_time(
                 f"processing_time_at_end_of_input={self.at_end_of_input} was asked for over an interval, and "
                 f"{' and '.join(looks)} looks at processing time",
-                reason="an interval keeps no state, so what it does not publish would replace results with nothing",
+                reason="an interval keeps no state, so windows that it does not publish would lose their results",
                 hint="use fire, or run without an interval",
             )
 
 
 def processing_time_in(pipeline: Pipeline) -> tuple[str, ...]:
-    """The parts of a plan that look at processing time, as code."""
+    """The parts of a plan that depend on processing time, as code."""
     source = pipeline.source
     event_time = (f"event_time={source.event_time!r}",) if source.has_perfect_watermark else ()
     nodes = (node for grouping in pipeline.groupings for node in grouping.trigger.walk())
@@ -204,15 +204,15 @@ def _check_input_share(share: float, pipeline: Pipeline, mode: RuntimeMode, *, h
     if mode is not RuntimeMode.BATCH:
         raise SubmissionError(
             f"{asked} was asked for in mode {mode.value}",
-            reason="it is the share of a bounded input after which a batch publishes; a run that follows its source "
-            "publishes by the watermarks of its triggers",
+            reason="it is the share of a bounded input after which a batch publishes; other runs publish by the "
+            "watermarks of their triggers",
             hint="leave it out, or choose batch",
             code="SUBMIT_INPUT_SHARE",
         )
     if has_interval:
         raise SubmissionError(
             f"{asked} was asked for over an interval",
-            reason="an interval keeps no state in which what is left out could be added later",
+            reason="a batch over an interval keeps no state, so input that is left out could not be added later",
             hint="leave it out, or run without an interval",
             code="SUBMIT_INPUT_SHARE",
         )
@@ -236,7 +236,7 @@ def _one_of(choices: type[_Choice], value: str, what: str) -> _Choice:
         return choices(value.strip().lower().replace("_", "-"))
     except (ValueError, AttributeError):
         raise DefinitionError(
-            f"{what}={value!r} is no policy",
+            f"{what}={value!r} is not a policy",
             hint=f"choose one of {', '.join(choices)}",
             code="SUBMIT_POLICY",
         ) from None

@@ -1,4 +1,4 @@
-"""The clock of one epoch: everything about time that a trigger may look at."""
+"""The clock of one epoch: all times that a trigger may depend on."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Processing time and watermarks, fixed before an epoch's elements are looked at.
+    """Processing time and watermarks, fixed before an epoch's elements are processed.
 
-    A replayed epoch reads the clock it had the first time, so every pane is the same again. ``signals`` are the names
-    of those that were raised since the epoch before. ``timers_until`` is the processing time that triggers see where it
-    is not the real one: in a batch none is due before the input ends (:mod:`airflow_dataflow_provider.model.batch`).
+    A replayed epoch reads the clock of its first try, so its panes are the same. ``signals`` are the names of the
+    signals that the epoch takes. ``timers_until`` is the processing time that triggers see, where it is not the real
+    one: in a batch no timer is due before the input ends (:mod:`airflow_dataflow_provider.model.batch`).
     """
 
     processing_time: Micros

@@ -1,4 +1,4 @@
-"""What a user's function or class is called in a definition, however its module was loaded."""
+"""The name of a user's function or class in a definition. It does not depend on how its module was loaded."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 def code_name(code: Any) -> str:  # noqa: ANN401 - anything that is written in Python
     """Module and qualified name.
 
-    A definition is compared as text, and one file is loaded in several ways: as a module, by its path, as the program.
-    Python calls it something else each time. So the module is called as its file is: by the file's name, after the
-    names of the packages that it is in.
+    Definitions are compared as text. One file can be loaded as a module, by its path, or as the program, and Python
+    names its module differently each time. So the name of the file stands for the module, after the names of its
+    packages.
     """
     name = getattr(code, "__module__", None) or "?"
     return f"{_of_file(name) or name}.{getattr(code, '__qualname__', repr(code))}"
@@ -24,7 +24,7 @@ def _of_file(module: str) -> str | None:
         return None
     path = Path(file)
     if not path.is_file():
-        return None  # in an archive; nothing there can be loaded by its path
+        return None  # it is in an archive, and cannot be loaded by a path
     names = [] if path.name == "__init__.py" else [path.stem]
     folder = path.parent
     while (folder / "__init__.py").is_file():

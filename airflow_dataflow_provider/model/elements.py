@@ -1,4 +1,4 @@
-"""Elements go in, panes come out (Dataflow Model, sections 2.2 and 2.3)."""
+"""Elements and panes: the input and the output of a grouping (Dataflow Model, sections 2.2 and 2.3)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["Element", "Key", "Pane", "PaneTiming"]
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One row of the input: its columns, when it happened, and when the source saw it.
+    """One row of the input: its columns, its event time, and its arrival time.
 
-    ``window`` is there where windows were assigned before the grouping: the one of them that this copy of the element
-    is in. A retraction takes back an element that came before, with the same row and times; only panes of a grouping
-    that retracts become such elements.
+    ``window`` is set where windows were assigned before the grouping: it is the window of this copy of the element. A
+    retraction takes back an earlier element with the same row and times. Only panes of a retracting grouping become
+    such elements.
     """
 
     row: Mapping[str, Any]
@@ -39,7 +39,7 @@ class PaneTiming(StrEnum):
     LATE = "LATE"
     """Every later firing."""
     CORRECTION = "CORRECTION"
-    """Written by a recompute over what stood."""
+    """Written by a batch over an interval, which replaces earlier results."""
 
 
 @dataclass(frozen=True, slots=True)

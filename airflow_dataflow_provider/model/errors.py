@@ -1,7 +1,7 @@
-"""One small hierarchy of errors, each with a stable code.
+"""The errors of this package, each with a stable code.
 
 A message says *what* is wrong, *why* it matters and *what to do*. The codes are listed in ``docs/errors.md`` and do not
-change between releases; programs should match on :attr:`DataflowError.code`, people on the text.
+change between releases. Programs should match on :attr:`DataflowError.code`, since texts may change.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 
 class DataflowError(Exception):
-    """Base of every error this package raises on purpose.
+    """The base of every error that this package raises on purpose.
 
     Args:
         what: what is wrong, in one clause.
         reason: why it is refused.
-        hint: what the reader can do about it.
-        where: the file and line of the user's code that is at fault, as far as that is known.
+        hint: what to do about it.
+        where: the file and line of the user's code, if known.
         code: a stable code of the form ``AREA_PROBLEM``.
     """
 
@@ -33,11 +33,11 @@ class DataflowError(Exception):
         return "\n".join([f"[{self.code}] {self.what}", *(f"{name}: {text}" for name, text in parts if text)])
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Survive pickling, so that the error keeps its code when it crosses a process border."""
+        """Pickle all fields, so that an error from another process keeps its code."""
         return (DataflowError.from_json, (self.to_json(),))
 
     def to_json(self) -> dict[str, Any]:
-        """The error as data, for programs and for the way from one process to another."""
+        """The error as JSON, for programs and other processes."""
         return {
             "error": self.code,
             "kind": type(self).__name__,
@@ -49,7 +49,7 @@ class DataflowError(Exception):
 
     @staticmethod
     def from_json(document: Mapping[str, Any]) -> DataflowError:
-        """Read back :meth:`to_json`, with the class that the error had."""
+        """The error that :meth:`to_json` wrote, with its class."""
         kinds = {kind.__name__: kind for kind in DataflowError.__subclasses__()}
         return kinds.get(document["kind"], DataflowError)(
             document["what"],
@@ -61,19 +61,19 @@ class DataflowError(Exception):
 
 
 class DefinitionError(DataflowError):
-    """The pipeline, or one of its parts, cannot mean anything as written (codes ``DEFINITION_*``, ``TIME_*``)."""
+    """The pipeline, or one of its parts, is not valid (codes ``DEFINITION_*``, ``TIME_*``)."""
 
     exit_code = 2
 
 
 class SubmissionError(DataflowError):
-    """The pipeline is sound, but cannot be run as asked (codes ``SUBMIT_*``, ``SOURCE_*``, ``ENGINE_*``)."""
+    """The pipeline is valid, but cannot run as requested (codes ``SUBMIT_*``, ``SOURCE_*``, ``ENGINE_*``)."""
 
     exit_code = 2
 
 
 class StateError(DataflowError):
-    """The state at this URL cannot serve this run (codes ``STATE_*``)."""
+    """The state at this URL cannot be used for this run (codes ``STATE_*``)."""
 
     exit_code = 3
 
@@ -85,7 +85,7 @@ class OwnershipError(DataflowError):
 
 
 class DataError(DataflowError):
-    """The data is worse than the pipeline allows (codes ``DATA_*``)."""
+    """More of the data is bad than the pipeline allows (codes ``DATA_*``)."""
 
     exit_code = 5
 

@@ -1,4 +1,4 @@
-"""One ``GroupByKeyAndWindow`` with its combiners: what, where, when and how (Dataflow Model, section 2)."""
+"""One ``GroupByKeyAndWindow`` with its combiners (Dataflow Model, section 2)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LATEST = OutputTime.LATEST
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Grouping:
-    """What is computed of each key and window, and when it is published.
+    """The aggregates of each key and window, and when they are published.
 
     Attributes:
         key: the key columns.
@@ -49,9 +49,9 @@ class Grouping:
         refinement: how panes of one window relate.
         allowed_lateness: how long after its end, by ``W_100``, a window still takes elements; microseconds.
         aggregates: output names with their combiners.
-        par_dos: what is done to each element before.
+        par_dos: the steps on each element before the grouping.
         output_time: the event time of a result in the next grouping.
-        accept: the risks that the user knows of and wants (see :mod:`airflow_dataflow_provider.model.proofs`).
+        accept: the risks that the user accepts (see :mod:`airflow_dataflow_provider.model.proofs`).
     """
 
     key: tuple[str, ...]
@@ -71,18 +71,18 @@ class Grouping:
 
     @property
     def assigns_windows_early(self) -> bool:
-        """Whether elements have their windows before they come to the grouping."""
+        """Whether a step before the grouping assigns the windows."""
         return any(isinstance(step, AssignWindows) for step in self.par_dos)
 
     @property
     def moves_times(self) -> bool:
-        """Whether event times can change after windows were assigned by them."""
+        """Whether a step may change event times after windows were assigned by them."""
         since = dropwhile(lambda step: not isinstance(step, AssignWindows), self.par_dos)
         return any(isinstance(step, Vectorised) for step in since)
 
     @property
     def forgets_times(self) -> bool:
-        """Whether a pane has the event time of its own elements, and not of those of panes before."""
+        """Whether the event time of a pane depends on its own elements only, not on those of earlier panes."""
         return self.refinement is Refinement.DISCARDING and self.output_time is not END_OF_WINDOW
 
     @property
@@ -91,13 +91,13 @@ class Grouping:
         return (*self.key, *self.combiners, "window_start", "window_end")
 
     def input_columns(self) -> tuple[str, ...]:
-        """The columns that the grouping itself looks at, each once."""
+        """The columns that the grouping itself reads, each once."""
         values = (name for combiner in self.combiners.values() for name in combiner.columns)
         placing = () if self.assigns_windows_early else self.window.columns
         return tuple(dict.fromkeys((*self.key, *values, *self.trigger.columns(), *placing)))
 
     def reads(self) -> tuple[str, ...] | None:
-        """The columns that must come in, for the ParDos and the grouping together; None: all that there are."""
+        """The input columns of the ParDos and the grouping together; None: all columns."""
         wanted: tuple[str, ...] | None = self.input_columns()
         for step in reversed(self.par_dos):
             if not isinstance(step, AssignWindows):
@@ -107,7 +107,7 @@ class Grouping:
         return wanted
 
     def shape(self) -> dict[str, str]:
-        """The parts of the definition that stand in the state, as code."""
+        """The parts of the definition that the state depends on, as code."""
         parts = {
             "key": repr(self.key),
             "window": repr(self.window),
@@ -136,9 +136,9 @@ class Grouping:
 
 
 def earliest_output(grouping: Grouping, horizon: Micros) -> Micros:
-    """The least output time that any result still to come can have, when windows expire by this horizon.
+    """The least output time of any window that may still open, when windows expire by this horizon.
 
-    An open window may have an earlier one.
+    A window that is open already may have an earlier one.
     """
     border, window = expired_until(horizon, grouping.allowed_lateness), grouping.window
     if border in (MIN_TIME, MAX_TIME):
@@ -148,6 +148,6 @@ def earliest_output(grouping: Grouping, horizon: Micros) -> Micros:
     if grouping.output_time is END_OF_WINDOW:
         return border
     if window.merges and (grouping.output_time is EARLIEST or grouping.forgets_times):
-        # An element that alone would come too late is taken where others connect it with an open window, however many.
+        # An element that alone is too late is taken if other elements connect it with an open window.
         return MIN_TIME
     return MIN_TIME if window.longest is None or grouping.moves_times else border - window.longest

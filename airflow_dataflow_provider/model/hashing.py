@@ -1,8 +1,8 @@
-"""The hash of a key, one key at a time: what windows shifted by key, and an engine's state partitions, stand on.
+"""The hash of a key. Windows shifted by key and the state partitions of an engine depend on it.
 
-FNV-1a (64 bits, `draft-eastlake-fnv`) over the UTF-8 bytes of a text, and the finaliser of SplitMix64 over the 64 bits
-of a number; the values of a key are folded together with ``h = mix(h ^ value)``. An engine computes the same for whole
-columns; the number must never change, for states stand on it.
+It is FNV-1a (64 bits, `draft-eastlake-fnv`) over the UTF-8 bytes of text, and the finaliser of SplitMix64 over the 64
+bits of a number. The values of a key are combined by ``h = mix(h ^ value)``. An engine computes the same for whole
+columns. The result must never change, since stored states depend on it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _hash(value: object) -> int:
         case _:
             raise DefinitionError(
                 f"{value!r} cannot be part of a key",
-                reason="its hash says where its state lives, and must be the same for ever",
+                reason="the hash of a key decides where its state is stored, and must never change",
                 hint="use text, an integer, a boolean, a date or a time",
                 code="DEFINITION_KEY",
             )

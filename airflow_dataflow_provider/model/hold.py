@@ -1,8 +1,8 @@
-"""How the watermark that a grouping sees is held back by the grouping before it.
+"""The hold of a watermark: how a grouping holds back the watermark of the next one.
 
-A watermark waits for the earliest result that an open window can still have: one that it has not completed, or that has
-something unpublished. Windows of the next grouping do not expire while any window before is open, or could still open
-for an element that is not too late. So nothing is late or expired only because of the grouping before.
+The watermark of the next grouping waits for the earliest result of an open window: a window that is not complete, or
+has unpublished elements. Windows of the next grouping do not expire while a window of this one is open, or may still
+open for an element that is not too late. So no element is late or expired only because of the grouping before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN, WatermarkC
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """The time that a grouping has let through to the next one so far; neither part ever goes back.
+    """The watermarks that a grouping has passed on to the next one; they never go back.
 
     Attributes:
         curve: the watermarks.
@@ -29,26 +29,26 @@ class Hold:
     horizon: Micros = MIN_TIME
 
     def arriving(self, clock: Clock) -> EpochTime:
-        """The next grouping's time while an epoch's results come in: its watermark still waits for them."""
+        """The next grouping's time while an epoch's results arrive: its watermark still waits for them."""
         return EpochTime(replace(clock, watermarks=self.curve), min(self.horizon, self.curve.at(100)))
 
     def after(self, before: EpochTime, *, waiting: Mapping[float, Micros], earliest: Micros) -> tuple[Hold, EpochTime]:
-        """Move on once an epoch's results are in.
+        """Advance the hold after an epoch's results have arrived.
 
         Args:
             before: the time of the grouping before.
-            waiting: by percentile of the clock, the earliest output time of a window that its watermark waits for;
-                nothing where there is none.
-            earliest: the least output time that any window open, or still to open, can have.
+            waiting: by percentile, the earliest output time of a window for which the watermark waits; a percentile
+                without such a window is absent.
+            earliest: the least output time of any window that is open or may still open.
 
         Returns:
-            The hold from then on, and the next grouping's time.
+            The new hold, and the next grouping's time.
         """
         clock = before.clock
         held = tuple((percentile, min(mark, waiting.get(percentile, mark))) for percentile, mark in clock.watermarks)
         curve = WatermarkCurve(held).raised_to(self.curve)
         border = max(self.horizon, earliest)
-        # At the end of a batch's input the clock is ahead of what a later run will see, and must not be kept.
+        # At the end of a batch's input the clock is ahead of the clock of a later run, so the hold does not keep it.
         kept = Hold(curve if before.horizon == clock.watermark else self.curve, border)
         return kept, EpochTime(replace(clock, watermarks=curve), min(border, curve.at(100)))
 

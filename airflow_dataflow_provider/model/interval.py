@@ -1,4 +1,4 @@
-"""An interval of event time: which windows a batch computes."""
+"""An interval of event time, for which a batch computes the windows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from airflow_dataflow_provider.model.time import Micros, from_iso, iso
 class Interval:
     """``(start, end]``, in microseconds: a window belongs to the interval in which it ends.
 
-    So an interval from midnight to midnight has the day's hourly windows, and none of the day before.
+    So an interval from midnight to midnight contains the day's hourly windows, and none of the day before.
 
     Raises:
         DefinitionError: ``SUBMIT_INTERVAL``, if ``start`` is not before ``end``.

@@ -1,4 +1,4 @@
-"""How one pipeline is run: FLIP-134's runtime modes, and boundedness of sources."""
+"""FLIP-134's runtime modes, and the boundedness of sources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Boundedness(StrEnum):
 
 
 class RuntimeMode(StrEnum):
-    """Where the epochs come from; chosen at submission, never in the pipeline."""
+    """The runtime mode of a run, chosen at submission: it decides where the epochs come from."""
 
     BATCH = "batch", "One epoch over the input that is there, then the end of input, at which every open window fires."
     MICRO_BATCH = "micro-batch", "Epochs until the backlog is read, then one of the clock alone. The state is kept."
@@ -49,11 +49,11 @@ class RuntimeMode(StrEnum):
             ) from None
 
     def resolve(self, source: Boundedness, *, has_interval: bool) -> RuntimeMode:
-        """The mode that really runs.
+        """The mode of the run, with AUTOMATIC resolved.
 
         Raises:
-            SubmissionError: ``SUBMIT_UNBOUNDED_BATCH`` for a batch over a source that never ends, without an interval;
-                ``SUBMIT_INTERVAL_MODE`` for an interval in a mode that follows its source instead.
+            SubmissionError: ``SUBMIT_UNBOUNDED_BATCH`` for a batch over an unbounded source without an interval;
+                ``SUBMIT_INTERVAL_MODE`` for an interval in another mode.
         """
         mode = self
         if mode is RuntimeMode.AUTOMATIC:

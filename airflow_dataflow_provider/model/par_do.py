@@ -1,11 +1,11 @@
-"""``ParDo``: what is done to each element before it is grouped (Dataflow Model, section 2.1), in three forms.
+"""``ParDo``: a stateless step on each element before it is grouped (Dataflow Model, section 2.1), in three forms.
 
-:class:`SparkColumns` leaves it to Spark's own expressions, :class:`Vectorised` to a function of whole frames, and
-:class:`PerElement` to a Python function of one element. The last one is by far the slowest. All are stateless: an
-engine may apply them to any share of the elements, in any order, and again after a failure.
+:class:`SparkColumns` evaluates Spark expressions, :class:`Vectorised` calls a function of whole frames, and
+:class:`PerElement` calls a Python function for each element, which is by far the slowest. An engine may apply a step to
+any share of the elements, in any order, and again after a failure.
 
-A result has the times of the element that it was made of. :class:`AssignWindows` may stand anywhere among them: windows
-are then those of the event time as it was there.
+A result has the times of its element. :class:`AssignWindows` may stand anywhere among the steps; it assigns windows by
+the event time at its place.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from airflow_dataflow_provider.model.windows.strategy import WindowStrategy
 
 Row = Mapping[str, Any]
 EVENT_TIME, ARRIVAL_TIME, ELEMENT = "_event", "_arrival", "_element"
-"""Columns of a frame that a :class:`Vectorised` function gets: the element's times, in microseconds, and its number in
-the frame (all Int64)."""
+"""Columns that a :class:`Vectorised` function receives: the element's times, in microseconds, and its number in the
+frame (all Int64)."""
 TYPES: tuple[type, ...] = (str, int, float, bool, bytes, dt.datetime, dt.date, Decimal)
-"""The types that a column made by Python can be said to have."""
+"""The types in ``makes=``."""
 
 
 class ParDo(Described, ABC):
@@ -39,7 +39,7 @@ class ParDo(Described, ABC):
     @property
     @abstractmethod
     def reads(self) -> tuple[str, ...] | None:
-        """The columns that it needs; None: all that there are."""
+        """The columns that it needs; None: all columns."""
 
 
 def _check_columns(name: str, reads: object) -> None:
@@ -53,14 +53,13 @@ def _check_columns(name: str, reads: object) -> None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SparkColumns(ParDo):
-    """Columns computed, and rows kept, by Spark SQL expressions, with exactly Spark's meaning.
+    """Columns and a condition as Spark SQL expressions, with exactly Spark's meaning.
 
-    All columns stay, those named here are added or replaced. The expressions see the columns as they were before.
+    The columns named here are added or replaced; all others stay. The expressions see the columns before this step.
 
     Args:
-        where: a condition; rows for which it is not true are dropped. It is the user's choice, so they are counted
-            nowhere.
-        columns: Spark SQL by the name of the column that it makes, e.g. ``speed="distance / (air_time / 60)"``.
+        where: a condition; rows for which it is not true are dropped, and are not counted anywhere.
+        columns: Spark SQL by the name of the new column, e.g. ``speed="distance / (air_time / 60)"``.
     """
 
     where: str | None
@@ -85,7 +84,7 @@ class SparkColumns(ParDo):
         if "where" in columns:
             raise DefinitionError(
                 "SparkColumns cannot make a column 'where'",
-                reason="it would be taken for the condition, and nothing would be dropped",
+                reason="it looks like the condition, but would drop no rows",
                 hint='write the condition first, without a name: SparkColumns("delay > 0", ...)',
                 code="DEFINITION_PAR_DO",
             )
@@ -94,8 +93,7 @@ class SparkColumns(ParDo):
 
     @property
     def reads(self) -> None:
-        """What an expression reads only Spark knows: all."""
-        return None
+        return None  # only Spark knows the columns of an expression
 
     def __repr__(self) -> str:
         parts = [] if self.where is None else [repr(self.where)]
@@ -107,20 +105,20 @@ class SparkColumns(ParDo):
 class Vectorised(ParDo):
     """A function from a polars frame to a polars frame, called a few times an epoch with many elements each.
 
-    The frame has the columns that it reads, the times ``_event`` and ``_arrival`` in microseconds, and ``_element``,
-    the number of each element in the frame. The result must have ``_element``: it says which element each row is made
-    of, and with it whatever else belongs to that element, such as windows assigned before, its place in the order of
-    arrival, or that it is taken back. It may leave the times out; a result with another ``_event`` has another event
-    time. ``with_columns``, ``filter`` and ``explode`` carry all of these along; a ``select`` must name ``_element``.
+    The frame has the columns of ``reads``, the times ``_event`` and ``_arrival`` in microseconds, and ``_element``, the
+    number of each element in the frame. The result must have ``_element``: it connects each row with its element, and
+    so with the element's assigned windows, order of arrival and sign. The result may leave the times out; another
+    ``_event`` changes the event time. ``with_columns``, ``filter`` and ``explode`` keep these columns; a ``select``
+    must name ``_element``.
 
-    The function must be able to take a frame without rows, from which the columns and types of its result are learned,
-    and must give the same ones for any rows. Which elements share a frame is the engine's choice.
+    The function is also called with a frame without rows, to learn the columns and types of its result. They must be
+    the same for all frames. The engine chooses which elements share a frame.
 
     Args:
-        function: no state, no side effects. An engine that keeps a state takes only functions that have a name in their
-            module, so that another function is seen to be another one.
-        reads: the columns that it needs, or None for all. Reading few is faster.
-        arrow: it takes and gives ``pyarrow.Table`` instead.
+        function: without state and side effects. A pipeline with a state takes only functions with a name in their
+            module, so that a change of the function is noticed.
+        reads: the columns that it needs, or None for all. Few columns are faster.
+        arrow: the function takes and returns ``pyarrow.Table`` instead.
     """
 
     function: Callable[[Any], Any]
@@ -139,14 +137,14 @@ class Vectorised(ParDo):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PerElement(ParDo):
-    """A Python function of one element, called for each: easy to write, and slow (about a million calls a second).
+    """A Python function that is called for each element: easy to write, and slow (about a million calls a second).
 
     Args:
-        function: takes the row as a mapping and gives None, one mapping, or an iterable of mappings: the results. Times
-            are aware, in UTC. As for :class:`Vectorised`, it has a name in its module.
-        makes: the columns of a result with their Python types, e.g. ``{"prefix": str, "user": str}``. A column that a
-            result lacks is null; one that is not named here is dropped. On an engine, integers have 64 bits and
-            decimals up to 20 digits before the point and 18 behind it; what does not fit is an error, never rounded.
+        function: takes the row as a mapping and returns its results: None, one mapping, or an iterable of mappings.
+            Times are aware, in UTC. As for :class:`Vectorised`, it has a name in its module.
+        makes: the columns of a result with their Python types, e.g. ``{"prefix": str, "user": str}``. A missing column
+            is null; a column that is not named here is dropped. Integers have 64 bits, and decimals up to 20 digits
+            before the point and 18 after it; a value that does not fit is an error.
         reads: the columns that the function needs, or None for all.
     """
 
@@ -161,15 +159,15 @@ class PerElement(ParDo):
         wrong = not isinstance(self.makes, Mapping) or not self.makes
         if wrong or not all(isinstance(name, str) and kind in TYPES for name, kind in self.makes.items()):
             raise DefinitionError(
-                f"PerElement makes={self.makes!r} does not say what columns it makes",
-                reason="types have to be known before the first element",
+                f"PerElement makes={self.makes!r} is not a mapping from columns to types",
+                reason="types must be known before the first element",
                 hint=f'write makes={{"word": str}}; the types are {", ".join(kind.__name__ for kind in TYPES)}',
                 code="DEFINITION_PAR_DO",
             )
         object.__setattr__(self, "makes", MappingProxyType(dict(self.makes)))
 
     def results(self, row: Row) -> list[dict[str, Any]]:
-        """What the function makes of one row, in the columns that it says it makes."""
+        """The results of the function for one row, in the columns of ``makes``."""
         made = self.function(row if self.reads is None else {name: row.get(name) for name in self.reads})
         rows = [] if made is None else [made] if isinstance(made, Mapping) else list(made)
         return [{name: result.get(name) for name in self.makes} for result in rows]
@@ -186,10 +184,10 @@ class PerElement(ParDo):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AssignWindows(ParDo):
-    """Windows assigned here rather than at the grouping, which then merges and groups by them.
+    """Assigns windows before the grouping, which then merges and groups by them.
 
-    An element in several windows goes on as several, one in each, as the paper has it. Windows that depend on the key
-    cannot be assigned here, for there is no key yet.
+    An element in several windows becomes several elements, one in each, as in the paper. Windows that depend on the key
+    cannot be assigned here, since there is no key yet.
     """
 
     window: WindowStrategy
@@ -204,7 +202,6 @@ class AssignWindows(ParDo):
 
     @property
     def reads(self) -> tuple[str, ...] | None:
-        """What the strategy looks at."""
         return self.window.columns
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
-"""Predicates on one element's columns, as values: an engine evaluates them on whole columns, the reference on a row.
+"""Predicates on one element's columns, as values. An engine evaluates them on whole columns, the reference on a row.
 
 ``column("status") == "END"``, ``(column("level") >= 3) & ~column("test").is_null()``. A comparison with a missing value
-is False (so its negation is True): there is no third truth value.
+is False, so its negation is True; SQL's NULL does not exist here.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class Predicate(ABC):
-    """Says yes or no to an element."""
+    """A condition on one element."""
 
     __slots__ = ()
 
     @abstractmethod
     def matches(self, row: Mapping[str, Any]) -> bool:
-        """The answer for one row."""
+        """Whether a row fulfils the condition."""
 
     @abstractmethod
     def columns(self) -> tuple[str, ...]:
-        """The columns that it looks at."""
+        """The columns that it reads."""
 
     def __and__(self, other: Predicate) -> Predicate:
         return Both(self, predicate(other))
@@ -45,7 +45,7 @@ class Predicate(ABC):
     def __bool__(self) -> bool:
         raise DefinitionError(
             f"{self!r} has no truth value of its own",
-            reason="it is asked of each element later",
+            reason="it is evaluated for each element later",
             hint="combine predicates with &, | and ~ instead of and, or, not and chained comparisons",
             code="DEFINITION_PREDICATE",
         )
@@ -75,7 +75,6 @@ class Comparison(Predicate):
     value: Any
 
     def matches(self, row: Mapping[str, Any]) -> bool:
-        """False where the column is missing."""
         found = row.get(self.column)
         return found is not None and bool(COMPARISONS[self.sign](found, self.value))
 
@@ -110,7 +109,6 @@ class IsIn(Predicate):
     values: tuple[Any, ...]
 
     def matches(self, row: Mapping[str, Any]) -> bool:
-        """False where the column is missing."""
         found = row.get(self.column)
         return found is not None and found in self.values
 
@@ -123,7 +121,7 @@ class IsIn(Predicate):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Both(Predicate):
-    """Where two hold."""
+    """Both of two predicates match."""
 
     left: Predicate
     right: Predicate
@@ -140,7 +138,7 @@ class Both(Predicate):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Either(Predicate):
-    """Where at least one of two matches."""
+    """At least one of two predicates matches."""
 
     left: Predicate
     right: Predicate
@@ -157,7 +155,7 @@ class Either(Predicate):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Not(Predicate):
-    """Where another does not hold."""
+    """A predicate does not match."""
 
     of: Predicate
 
@@ -173,11 +171,11 @@ class Not(Predicate):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PythonPredicate(Predicate):
-    """A Python function of the row, called once for each element: the slow way.
+    """A Python function of the row, called once for each element, which is slow.
 
     Args:
-        function: takes a mapping of the columns that it ``reads`` and says whether the predicate matches.
-        reads: the columns that it looks at.
+        function: takes a mapping of the columns in ``reads``, and returns whether it matches.
+        reads: the columns that it needs.
     """
 
     function: Callable[[Mapping[str, Any]], bool]
@@ -224,11 +222,11 @@ class Column:
     __hash__ = None  # type: ignore[assignment]
 
     def is_null(self) -> Predicate:
-        """Where it has no value."""
+        """Matches rows in which the column has no value."""
         return IsNull(self._name)
 
     def is_in(self, values: Iterable[object]) -> Predicate:
-        """Where it has one of these values."""
+        """Matches rows in which the column has one of these values."""
         if isinstance(values, str | bytes):
             raise DefinitionError(
                 f"column({self._name!r}).is_in({values!r}) would compare with single letters",

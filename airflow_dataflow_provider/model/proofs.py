@@ -1,7 +1,7 @@
-"""What can be proven about a plan before it runs: it may lose data, may never fire, or needs retractions.
+"""Proofs about a plan before it runs: whether it may lose data, may never fire, or needs retractions.
 
-Each proof answers None, or the reason; a plan with a reason is refused, with the way out, unless the user accepts the
-:class:`~airflow_dataflow_provider.model.risk.Risk` by name where the plan is written.
+Each proof returns None, or the reason of a risk. A plan with a risk is refused, unless the user accepts the
+:class:`~airflow_dataflow_provider.model.risk.Risk` by name in the plan.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def may_lose_data(grouping: Grouping) -> str | None:
-    """Why elements could come after the last firing of a window that still takes them, or None.
+    """Why a window could take elements after its last firing, or None.
 
-    The ordinary watermark is the end of a window that allows no lateness, so nothing can come after it; but a window
-    without end outlives the end of a batch's input, and the next run may bring more.
+    A window without allowed lateness takes no elements after the ordinary watermark. The global window stays open after
+    the end of a batch's input, and the next run may bring more elements.
     """
     reason = grouping.trigger.may_lose_data()
     if reason is None or isinstance(grouping.window, GlobalWindows):
@@ -36,7 +36,7 @@ def may_lose_data(grouping: Grouping) -> str | None:
 
 
 def _ends_at_watermark(trigger: Trigger) -> bool:
-    """Whether the last firing is that of the ordinary watermark, so that only late elements come after it."""
+    """Whether the last firing is at the ordinary watermark, so that only late elements come after it."""
     match trigger:
         case AtWatermark(percentile=100):
             return True
@@ -46,21 +46,21 @@ def _ends_at_watermark(trigger: Trigger) -> bool:
 
 
 def may_never_fire(grouping: Grouping) -> str | None:
-    """Why a window could stay without a pane for ever although elements came, or None.
+    """Why a window with elements could stay without a pane for ever, or None.
 
-    Windows that end are published when they expire at the latest. That only the end of input completes a window without
-    end is known where the input ends (see :func:`never_fires_in_a_stream`).
+    A window that ends is published when it expires at the latest. A global window that waits for the end of input is
+    refused only in runs without one (see :func:`never_fires_in_a_stream`).
     """
     stuck = _without_a_turn(grouping.trigger)
     if stuck is not None:
-        return f"{stuck!r} never has its turn: the trigger before it in the sequence never finishes"
+        return f"{stuck!r} never starts: the trigger before it in the sequence never finishes"
     if not isinstance(grouping.window, GlobalWindows) or _waits_for_the_end(grouping.trigger):
         return None
     return grouping.trigger.may_never_fire()
 
 
 def never_fires_in_a_stream(grouping: Grouping) -> str | None:
-    """Why a run that does not end with its input would never publish, or None."""
+    """Why a run whose input does not end would never publish, or None."""
     if isinstance(grouping.window, GlobalWindows) and _waits_for_the_end(grouping.trigger):
         return grouping.trigger.may_never_fire()
     return None
@@ -85,7 +85,7 @@ def _never_finishes(trigger: Trigger) -> bool:
 
 
 def fires_once(grouping: Grouping) -> bool:
-    """Whether a window has at most one pane: by its trigger's only firing, or by none before it expires."""
+    """Whether a window has at most one pane: at its trigger's only firing, or when it expires."""
     if grouping.allowed_lateness:
         return False
     trigger = grouping.trigger.trigger if isinstance(grouping.trigger, Repeat) else grouping.trigger
@@ -93,18 +93,18 @@ def fires_once(grouping: Grouping) -> bool:
 
 
 def retracts(grouping: Grouping, *, is_last: bool) -> bool:
-    """Whether the panes of a grouping take back those that they replace.
+    """Whether the panes of a grouping retract those that they replace.
 
-    Those of an accumulating grouping before the last do: the next grouping counts elements, it overwrites nothing.
+    An accumulating grouping before the last one does, since the next grouping adds elements up.
     """
     refinement = grouping.refinement
     return refinement is ACCUMULATING_AND_RETRACTING or (refinement is ACCUMULATING and not is_last)
 
 
 def replaces(grouping: Grouping) -> bool:
-    """Whether a later pane of a window stands in place of an earlier one without taking it back.
+    """Whether a later pane of a window replaces an earlier one without a retraction.
 
-    Where a step after the grouping drops the later one, the earlier one has to be taken back after all.
+    If a step after the grouping drops the later pane, the earlier one must be retracted.
     """
     return grouping.refinement is ACCUMULATING and not fires_once(grouping)
 
@@ -113,15 +113,15 @@ def needs_retraction(grouping: Grouping, sink: Sink | None = None, steps: Sequen
     """Why readers need retractions and do not get them, or None.
 
     Args:
-        grouping: the last one.
-        sink: what its panes are written to; None: only what the grouping itself says.
-        steps: what is done to each of its results before.
+        grouping: the last grouping.
+        sink: its sink; None: check the grouping alone.
+        steps: the steps on its results.
     """
     retracts = grouping.refinement is ACCUMULATING_AND_RETRACTING
     if grouping.window.merges and not retracts and not fires_once(grouping):
         return (
-            "windows that merge after they were published leave results of windows that are no more, and only a "
-            "retraction takes those back"
+            "windows may merge after they were published, and only a retraction removes the results of the windows "
+            "that were merged"
         )
     if sink is not None and (retracts or (steps and replaces(grouping))) and not sink.takes_retractions:
         return f"{sink!r} does not understand retractions"
@@ -139,7 +139,7 @@ def may_become_empty(grouping: Grouping, before: Grouping) -> str | None:
     """Why a grouping must retract results that have lost all their elements, or None."""
     if fires_once(before) or before.refinement is DISCARDING or grouping.refinement is ACCUMULATING_AND_RETRACTING:
         return None
-    return "results before it are taken back, so a window can become empty, and only a retraction can say so"
+    return "results before it are taken back, so a window can become empty, and only a retraction can remove its result"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +148,8 @@ class Finding:
 
     Attributes:
         grouping: its position, from 0.
-        risk: what was looked for.
-        reason: why the plan has the risk; None: it was proven that it has not.
+        risk: the risk.
+        reason: why the plan has the risk; None: it is proven not to have it.
         accepted: whether the user accepts the risk.
     """
 
@@ -160,7 +160,7 @@ class Finding:
 
 
 def findings(groupings: Sequence[Grouping], sink: Sink, steps: Sequence[ParDo]) -> Iterator[Finding]:
-    """Every proof about every grouping of a plan, with its sink and the steps before that."""
+    """The results of every proof about every grouping of a plan, with its sink and the steps before the sink."""
     for number, grouping in enumerate(groupings):
         reasons = {Risk.MAY_LOSE_DATA: may_lose_data(grouping), Risk.MAY_NEVER_FIRE: may_never_fire(grouping)}
         if number + 1 == len(groupings):
@@ -173,10 +173,10 @@ def findings(groupings: Sequence[Grouping], sink: Sink, steps: Sequence[ParDo]) 
             yield Finding(number, risk, reason, accepted=risk in grouping.accept)
 
 
-_WAY_OUT = {
-    Risk.MAY_LOSE_DATA: "let it go on: Repeat({trigger}), or SequenceOf({trigger}, Repeat(AtWatermark()))",
-    Risk.MAY_NEVER_FIRE: "add a trigger that has to fire: Repeat(AnyOf({trigger}, AtPeriod('1h'))), give the windows "
-    "an end, or let what comes before in a sequence end: RepeatUntil(..., AtWatermark())",
+_HINTS = {
+    Risk.MAY_LOSE_DATA: "repeat it: Repeat({trigger}), or SequenceOf({trigger}, Repeat(AtWatermark()))",
+    Risk.MAY_NEVER_FIRE: "add a trigger that always fires: Repeat(AnyOf({trigger}, AtPeriod('1h'))), use windows that "
+    "end, or make the trigger before it in the sequence finish: RepeatUntil(..., AtWatermark())",
     Risk.NEEDS_RETRACTION: "use refinement=ACCUMULATING_AND_RETRACTING and a sink that takes retractions, or let each "
     "window fire once: Repeat(AtWatermark()) and no allowed lateness",
 }
@@ -192,14 +192,14 @@ def refuse(risk: Risk, reason: str | None, grouping: Grouping) -> None:
         return
     raise DefinitionError(
         f"this plan {risk.value.replace('-', ' ')}: {reason}",
-        reason="a wrong or missing result would only show later, in somebody's figures",
-        hint=f"{_WAY_OUT[risk].format(trigger=grouping.trigger)}; or accept it by name: accept=({risk!r},)",
+        reason="its results could be wrong or missing without an error",
+        hint=f"{_HINTS[risk].format(trigger=grouping.trigger)}; or accept it by name: accept=({risk!r},)",
         code=f"DEFINITION_{risk.name}",
     )
 
 
 def check(grouping: Grouping) -> None:
-    """Every proof about one grouping.
+    """Refuse a grouping that has a risk by itself.
 
     Raises:
         DefinitionError: see :func:`refuse`.

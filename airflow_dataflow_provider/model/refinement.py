@@ -1,4 +1,4 @@
-"""How refinements of one window relate to each other (Dataflow Model, section 2.3)."""
+"""Refinement modes: how the panes of one window relate to each other (Dataflow Model, section 2.3)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Self
 
 
 class Refinement(Enum):
-    """What a pane says about the panes before it; prints as the constant's name."""
+    """How a pane relates to the earlier panes of its window; prints as the constant's name."""
 
-    DISCARDING = "discarding", "Each pane holds only what came since the one before. Readers add panes up."
-    ACCUMULATING = "accumulating", "Each pane holds everything so far. Readers keep the last one."
+    DISCARDING = "discarding", "Each pane holds only the elements since the one before. Readers add panes up."
+    ACCUMULATING = "accumulating", "Each pane holds all elements so far. Readers keep the last one."
     ACCUMULATING_AND_RETRACTING = (
         "accumulating-and-retracting",
-        "Each pane holds everything so far, and a retraction of the pane that it replaces precedes it.",
+        "Each pane holds all elements so far, and a retraction of the pane that it replaces precedes it.",
     )
 
     def __new__(cls, value: str, sentence: str) -> Self:

@@ -1,4 +1,4 @@
-"""What a plan may risk (:mod:`~airflow_dataflow_provider.model.proofs` finds it out)."""
+"""The risks of a plan, which :mod:`~airflow_dataflow_provider.model.proofs` finds."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from enum import StrEnum
 
 
 class Risk(StrEnum):
-    """What a plan may do that its user has to know of; ``accept=`` names those that are wanted."""
+    """A risk of a plan. The plan is refused, unless ``accept=`` names the risk."""
 
     MAY_LOSE_DATA = "may-lose-data"
     """Elements after the last firing are published only when their window expires, and never if it has no end."""
     MAY_NEVER_FIRE = "may-never-fire"
-    """A window may wait for ever for its pane."""
+    """A window may never publish a pane."""
     NEEDS_RETRACTION = "needs-retraction"
-    """Readers keep results that do not hold any more, or add up what must not be added."""
+    """Readers keep results that are no longer valid, or count elements twice."""
 
     def __repr__(self) -> str:
         return f"Risk.{self.name}"

@@ -1,4 +1,4 @@
-"""Sinks: where panes go, and which changelog each one takes."""
+"""Sinks: where panes are written, and which changelog each sink takes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.time import Duration, Micros, duration, duration_text
 
 
-class Sink(ABC):  # noqa: B024 - what it does is an engine's; the model only says what it takes
+class Sink(ABC):  # noqa: B024 - engines implement it; the model only describes it
     """Takes the panes of an epoch as one idempotent commit, so that a replayed epoch changes nothing."""
 
     __slots__ = ()
 
     takes_retractions: bool = False
-    """Whether it understands a retraction followed by its replacement (a redo + undo changelog)."""
+    """Whether it takes a retraction followed by its replacement (a redo + undo changelog)."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
@@ -25,9 +25,9 @@ class PaneLog(Sink):
     :mod:`airflow_dataflow_provider.tables.pane_log` reads it.
 
     Args:
-        path: a folder of its own. A relative one lies under the state URL, and so by default does ``panes``.
-        retention: how long panes are kept one by one after they were published. The table has them after that, and
-            :meth:`~airflow_dataflow_provider.tables.pane_log.PaneLogReader.current` misses nothing. None: for ever.
+        path: a folder for this pane log alone. A relative one lies under the state URL, as the default ``panes`` does.
+        retention: how long single panes are kept after they were published. None: for ever. The current table
+            (:meth:`~airflow_dataflow_provider.tables.pane_log.PaneLogReader.current`) stays complete.
     """
 
     path: str = "panes"

@@ -1,4 +1,4 @@
-"""Time: aware UTC at the edges, integer microseconds since the epoch inside.
+"""Time: users see aware UTC times, the package computes with integer microseconds since the epoch.
 
 The two infinities are integers too, far enough from the ends of int64 that adding a lateness or a gap cannot overflow.
 """
@@ -33,10 +33,10 @@ ELEMENT_TIMES: Final[tuple[Micros, Micros]] = (
     (dt.datetime(1000, 1, 1, tzinfo=dt.UTC) - _EPOCH) // _MICROSECOND,
     (dt.datetime(9000, 1, 1, tzinfo=dt.UTC) - _EPOCH) // _MICROSECOND,
 )
-"""The times that an element can have, ``[first, last)``: others are mistakes, or stand for "none".
+"""The times that an element can have, ``[first, last)``: other times are mistakes, or stand for "none".
 
-The margin of a thousand years to the calendar's ends, against durations of at most a hundred, keeps windows, gaps and
-lateness inside it."""
+They are a thousand years from the calendar's ends, and durations have at most a hundred years, so windows, gaps and
+lateness stay inside the calendar."""
 ELEMENT_YEARS: Final = "1000 to 8999"
 LONGEST: Final[Micros] = 36_525 * 86_400_000_000
 """The longest duration: a hundred years."""
@@ -70,7 +70,7 @@ def duration(value: Duration, *, what: str = "duration") -> Micros:
     if abs(length) > LONGEST:
         raise DefinitionError(
             f"{what}={value!r} is longer than a hundred years",
-            reason="windows would reach beyond the years 1 to 9999, which calendars have",
+            reason="windows would reach beyond the years 1 to 9999 of the calendar",
             hint="give at most 36525d; a window without an end is GlobalWindows()",
             code="TIME_BAD_DURATION",
         )
@@ -98,7 +98,7 @@ def _names_a_month(parts: list[tuple[str, str]]) -> bool:
 
 
 def _meant(value: object) -> tuple[str, str]:
-    """Why a value is no duration, and what to write instead."""
+    """Why a value is not a duration, and what to write instead."""
     text = str(value).strip()
     if isinstance(value, str) and _names_a_month(_DURATION_PART.findall(value)):
         return '"M" is a month in other notations', 'write "m" for minutes; windows of months: CalendarWindows("month")'
@@ -122,7 +122,7 @@ def duration_text(micros: Micros) -> str:
 
 
 def check_element_time(time: Micros, what: str) -> None:
-    """Refuse a time that no source hands on.
+    """Refuse a time that sources reject.
 
     Raises:
         DefinitionError: ``TIME_OUT_OF_RANGE``.
@@ -140,7 +140,7 @@ def to_micros(value: dt.datetime | str, *, what: str = "time") -> Micros:
     """Read an aware datetime or an ISO 8601 text with an offset as microseconds since the epoch.
 
     Raises:
-        DefinitionError: ``TIME_NAIVE`` if there is no time zone, ``TIME_UNPARSABLE`` if it is no time at all.
+        DefinitionError: ``TIME_NAIVE`` if there is no time zone, ``TIME_UNPARSABLE`` if it is not a time.
     """
     if isinstance(value, str):
         value = parse_iso(value, what=what)
@@ -157,7 +157,7 @@ def to_micros(value: dt.datetime | str, *, what: str = "time") -> Micros:
 
 
 def _whole_micros(delta: dt.timedelta) -> Micros:
-    # The base class's own arithmetic: pendulum's subclasses take only each other as operands.
+    # The base class's arithmetic: pendulum's subclasses take only their own kind as operands.
     return dt.timedelta.__floordiv__(delta, _MICROSECOND)
 
 
@@ -165,7 +165,7 @@ _ISO_HINT = 'give an offset, for example "2013-01-01T10:00:00Z" or "2013-01-01T0
 
 
 def parse_iso(text: str, *, what: str = "time") -> dt.datetime:
-    """Read ISO 8601; the offset is kept as written, a missing one stays missing."""
+    """Parse ISO 8601. The result keeps the offset of the text; without one it is naive."""
     try:
         return dt.datetime.fromisoformat(text.strip())
     except ValueError:
@@ -175,7 +175,7 @@ def parse_iso(text: str, *, what: str = "time") -> dt.datetime:
 
 
 def to_datetime(micros: Micros) -> pendulum.DateTime | None:
-    """The UTC datetime of a time, or None for the infinities (and for what lies beyond the years 1 to 9999)."""
+    """The UTC datetime of a time, or None for the infinities and for times outside the years 1 to 9999."""
     try:
         return pendulum.instance(_EPOCH + dt.timedelta(microseconds=micros))
     except OverflowError:
@@ -183,7 +183,7 @@ def to_datetime(micros: Micros) -> pendulum.DateTime | None:
 
 
 def iso(micros: Micros) -> str:
-    """ISO 8601 in UTC with a ``Z``, or ``"-inf"`` / ``"+inf"``: what is written to logs and shown to people."""
+    """ISO 8601 in UTC with a ``Z``, or ``"-inf"`` / ``"+inf"``, as in documents and messages."""
     moment = to_datetime(micros)
     if moment is None:
         return "-inf" if micros < 0 else "+inf"

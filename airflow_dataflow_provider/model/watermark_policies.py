@@ -1,4 +1,4 @@
-"""How a source's watermark is estimated: from the delays that were observed, or with a fixed bound."""
+"""Watermark policies: a source's watermark is estimated from observed delays, or by a fixed bound."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class DelayWatermark(Described):
     """The watermark as frontier minus a quantile of the observed delay.
 
     ``W_p`` is the frontier (how far, in arrival time, the source has been read) minus the ``p``-quantile of the delay
-    (arrival minus event time). The quantile is the largest over several horizons, so that the estimate follows a storm
-    within hours and forgets it after weeks.
+    (arrival minus event time). The quantile is the largest over several horizons, so that the estimate follows longer
+    delays within hours and forgets them after weeks.
 
     Args:
         plausible: a delay beyond this, either way, is a wrong clock: the element is processed, but moves no watermark.
@@ -80,13 +80,13 @@ class DelayWatermark(Described):
 class BoundedDelay(Described):
     """The watermark as the greatest event time seen minus a fixed bound, at every percentile.
 
-    It says that an element comes at most ``bound`` after one with a later event time. Flink calls it bounded
-    out-of-orderness; Spark's ``withWatermark`` is the same. It needs no arrival times, so it suits old files, too. What
-    comes later than the bound is late; a percentile trigger fires where ``AtWatermark()`` does.
+    It assumes that an element arrives at most ``bound`` after one with a later event time. Flink calls it bounded
+    out-of-orderness; Spark's ``withWatermark`` is the same. It needs no arrival times, so it also fits old files. An
+    element that arrives later than the bound is late. A percentile trigger fires where ``AtWatermark()`` does.
 
-    An element that claims to have happened after its arrival, by more than the bound (and more than a minute), has a
-    wrong clock, and so has one whose arrival lies in the future: it is processed, but moves no watermark. So no
-    watermark is ahead of the newest arrival by more than a minute. A source whose events lie in the future has
+    The clock of an element is taken to be wrong if its event time is after its arrival by more than the bound (and more
+    than a minute), or if its arrival lies in the future. Such an element is processed, but moves no watermark. So no
+    watermark is ahead of the newest arrival by more than a minute. For a source whose events lie in the future use
     :class:`DelayWatermark`.
 
     Args:
@@ -124,14 +124,14 @@ LEARNED: Final = DelayWatermark()
 
 
 def check_policy(value: object, *, has_perfect_watermark: bool) -> None:
-    """Refuse what is no watermark policy, or would have no effect.
+    """Refuse a value that is not a watermark policy, or that would have no effect.
 
     Raises:
         DefinitionError: ``DEFINITION_WATERMARK``.
     """
     if not isinstance(value, WatermarkPolicy):
         raise DefinitionError(
-            f"watermark={value!r} does not say how the watermark is estimated",
+            f"watermark={value!r} is not a watermark policy",
             reason="a duration could be a fixed bound, or the greatest plausible delay",
             hint='write watermark=BoundedDelay("10m") for a fixed bound; DelayWatermark() learns the delay',
             code="DEFINITION_WATERMARK",

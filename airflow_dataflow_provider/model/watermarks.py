@@ -1,7 +1,7 @@
-"""Percentile watermarks as a value: one curve, read at any percentile (Dataflow Model, section 2.3).
+"""Percentile watermarks as a curve (Dataflow Model, section 2.3).
 
-``W_p = t`` says: at least a share ``p`` of the events older than ``t`` is believed to have been seen. ``W_100`` is the
-ordinary watermark. A curve never rises with ``p``: whoever asks for more completeness waits longer.
+``W_p = t`` means: at least a share ``p`` of the events older than ``t`` is estimated to have arrived. ``W_100`` is the
+ordinary watermark. A curve never rises with ``p``: a higher percentile is reached later.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from airflow_dataflow_provider.model.errors import DefinitionError
 from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, from_iso, iso
 
 DEFAULT_PERCENTILES: tuple[float, ...] = (50, 75, 90, 95, 97, 98, 99, 99.5, 99.9, 100)
-"""The percentiles that every job publishes, beside those that its triggers ask for."""
+"""The percentiles that every job publishes, besides those of its triggers."""
 
 
 def percentile(value: float | str, *, what: str = "percentile") -> float:
@@ -32,7 +32,7 @@ def percentile(value: float | str, *, what: str = "percentile") -> float:
         meant = percentile_text(float(Decimal(str(value)) * 100)) if 0 < number < 1 else "97"
         raise DefinitionError(
             f"{what}={value!r} is not a percentile",
-            reason="percentiles are numbers from 1 to 100, not shares of 1",
+            reason="percentiles are numbers from 1 to 100, not shares from 0 to 1",
             hint=f"say {meant} for {meant} % of the events; 100 is the ordinary watermark",
             code="DEFINITION_PERCENTILE",
         )
@@ -54,7 +54,7 @@ class WatermarkCurve:
         for (low, early), (high, late) in zip(self.points, self.points[1:], strict=False):
             if not low < high or late > early:
                 raise DefinitionError(
-                    f"watermark curve {self.points!r} is not one: percentiles must rise and times must not",
+                    f"watermark curve {self.points!r} is not valid: percentiles must rise, and times must not",
                     code="DEFINITION_CURVE",
                 )
         if not self.points or self.points[-1][0] != 100:
@@ -62,7 +62,7 @@ class WatermarkCurve:
 
     @classmethod
     def flat(cls, time: Micros, percentiles: tuple[float, ...] = (100.0,)) -> WatermarkCurve:
-        """The same time at every percentile: nothing known (``MIN_TIME``), end of input (``MAX_TIME``), a script."""
+        """The same time at every percentile, for example ``MIN_TIME`` (unknown) or ``MAX_TIME`` (end of input)."""
         return cls(tuple((float(p), time) for p in sorted({*percentiles, 100.0})))
 
     @classmethod
@@ -82,7 +82,7 @@ class WatermarkCurve:
         return tuple(p for p, _ in self.points)
 
     def at(self, wanted: float) -> Micros:
-        """``W_p``. Between two known percentiles the higher one answers: never too early, sometimes too late."""
+        """``W_p``; between two known percentiles, the watermark of the higher one."""
         return self.points[bisect_left(self.percentiles, wanted)][1]
 
     def completeness(self, time: Micros) -> float:
@@ -90,7 +90,7 @@ class WatermarkCurve:
         return max((p / 100 for p, mark in self.points if mark >= time), default=0.0)
 
     def raised_to(self, other: WatermarkCurve) -> WatermarkCurve:
-        """The later of the two at each percentile of either: how a published watermark stays monotone."""
+        """The later of the two at each percentile of either, so that a published watermark never goes back."""
         union = sorted({*self.percentiles, *other.percentiles})
         return WatermarkCurve(tuple((p, max(self.at(p), other.at(p))) for p in union))
 

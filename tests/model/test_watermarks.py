@@ -100,6 +100,6 @@ def test_whole_percentiles_are_named_without_a_point() -> None:
 
 @pytest.mark.parametrize(("share", "meant"), [(0.97, "97"), (0.995, "99.5"), ("0.07", "7"), (0.29, "29")])
 def test_a_share_is_not_taken_for_a_percentile(share: float | str, meant: str) -> None:
-    with pytest.raises(DefinitionError, match="not shares of 1") as refusal:
+    with pytest.raises(DefinitionError, match="not shares from 0 to 1") as refusal:
         percentile(share)
     assert refusal.value.hint.startswith(f"say {meant} for {meant} % of the events")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from airflow_dataflow_provider.model.combiners.protocol import (
     Columns,
@@ -18,23 +18,20 @@ from airflow_dataflow_provider.model.combiners.protocol import (
 )
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Min(Combiner):
-    """The least value of a column, None over none. NaN is greater than any number.
-
-    Under retraction it keeps every value with its count.
-    """
+class _Extreme(Combiner):
+    __slots__ = ()
 
     column: str
+    choose: ClassVar[Callable[..., Any]]
 
     def __post_init__(self) -> None:
-        check_column("Min", self.column)
+        check_column(type(self).__name__, self.column)
 
     def create(self) -> None:
-        """None yet."""
+        """None: there is no value yet."""
 
     def add(self, accumulator: Any, value: Any) -> Any:  # noqa: ANN401
-        return value if accumulator is None else min(accumulator, value, key=order)
+        return value if accumulator is None else self.choose(accumulator, value, key=order)
 
     def merge(self, left: Any, right: Any) -> Any:  # noqa: ANN401
         return left if right is None else self.add(left, right)
@@ -43,35 +40,29 @@ class Min(Combiner):
         return accumulator
 
     def __repr__(self) -> str:
-        return f"Min({self.column!r})"
+        return f"{type(self).__name__}({self.column!r})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Max(Combiner):
-    """The greatest value of a column, None over none. NaN is greater than any number.
+class Min(_Extreme):
+    """The least value of a column, None over no values. NaN is greater than any number.
 
     Under retraction it keeps every value with its count.
     """
 
     column: str
+    choose = staticmethod(min)
 
-    def __post_init__(self) -> None:
-        check_column("Max", self.column)
 
-    def create(self) -> None:
-        """None yet."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Max(_Extreme):
+    """The greatest value of a column, None over no values. NaN is greater than any number.
 
-    def add(self, accumulator: Any, value: Any) -> Any:  # noqa: ANN401
-        return value if accumulator is None else max(accumulator, value, key=order)
+    Under retraction it keeps every value with its count.
+    """
 
-    def merge(self, left: Any, right: Any) -> Any:  # noqa: ANN401
-        return left if right is None else self.add(left, right)
-
-    def extract(self, accumulator: Any) -> Any:  # noqa: ANN401
-        return accumulator
-
-    def __repr__(self) -> str:
-        return f"Max({self.column!r})"
+    column: str
+    choose = staticmethod(max)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,4 +1,4 @@
-"""The commonest trigger: early, on time, late."""
+"""AfterWatermark: early panes, one on time, late panes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from airflow_dataflow_provider.model.triggers.trigger import Trigger
 def AfterWatermark(*, early: Trigger | None = None, late: Trigger | None = None) -> Trigger:  # noqa: N802 - as in Beam
     """Early panes until the watermark reaches the end of the window, one then, and late panes after it.
 
-    It is a short form, and prints as what it stands for::
+    It is a short form, and prints as the triggers that it stands for::
 
         AfterWatermark(early=AtPeriod("1m"), late=AtCount(10))
         SequenceOf(RepeatUntil(AtPeriod("1m"), AtWatermark()), Repeat(AtCount(10)))
 
     Args:
-        early: fires again and again until the watermark is there. None: no early panes.
-        late: fires again and again after it. None: each epoch that brings late elements publishes them. Beam drops them
-            there; nothing is lost here.
+        early: repeated until the watermark reaches the end of the window. None: no early panes.
+        late: repeated after that. None: each epoch with late elements publishes them (Beam would drop them).
 
     Raises:
-        DefinitionError: ``DEFINITION_TRIGGER`` for what is no trigger.
+        DefinitionError: ``DEFINITION_TRIGGER`` for an argument that is not a trigger.
     """
     if late is None and early is None:
         return Repeat(AtWatermark())

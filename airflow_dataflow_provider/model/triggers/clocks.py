@@ -1,4 +1,4 @@
-"""Triggers that look at clocks: the watermark, processing time, epochs, signals. They are asked at epoch boundaries."""
+"""Triggers on clocks: the watermark, processing time, epochs, signals. They are evaluated at epoch boundaries."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from airflow_dataflow_provider.model.watermarks import percentile_text
 
 
 class ClockTrigger(Trigger):
-    """A leaf that looks at the epoch's clock, remembers nothing, and finishes with its firing."""
+    """A trigger on the epoch's clock without a state, which finishes with its firing."""
 
     __slots__ = ()
 
     def initial(self) -> None:
-        """Nothing to remember."""
+        """None: it has no state."""
 
     def should_fire(self, state: None, now: Situation) -> bool:  # noqa: ARG002
         """At a boundary, or when a pane is fired, if :meth:`is_due`."""
@@ -36,8 +36,8 @@ class ClockTrigger(Trigger):
 class AtWatermark(ClockTrigger):
     """Fires when the watermark of a percentile reaches the end of the window, and finishes there.
 
-    The first time it is due even if nothing came since the last pane (that pane says: this is complete). Where the
-    watermark had already passed at the last pane, it is due as soon as something new has come.
+    The first time it is due even without elements since the last pane: that pane tells readers that the window is
+    complete. If the watermark had already passed at the last pane, it is due as soon as an element has come.
     """
 
     percentile: float
@@ -46,13 +46,13 @@ class AtWatermark(ClockTrigger):
         object.__setattr__(self, "percentile", checked_percentile(percentile, what="AtWatermark percentile"))
 
     def is_due(self, now: Situation) -> bool:
-        """``W_p >= end``, and this is news."""
+        """Whether ``W_p >= end``, for the first time or with new elements."""
         complete = now.clock.watermarks.at(self.percentile) >= now.window.end
         return complete and (now.fresh or self.percentile not in now.passed)
 
     def may_never_fire(self) -> str:
-        """No watermark passes the end of time before the end of input."""
-        return f"{self!r} waits for the end of a window that has none, and that comes only with the end of input"
+        """The global window ends only with the input."""
+        return f"{self!r} waits for the end of a window that ends only with the input"
 
     def percentiles(self) -> frozenset[float]:
         return frozenset({self.percentile})
@@ -87,7 +87,7 @@ def _positive(value: Duration, what: str) -> Micros:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AtPeriod(ProcessingTimeTrigger):
-    """Fires on the ticks of processing time, every ``period`` since 1970-01-01T00:00Z, if something new has come.
+    """Fires on the ticks of processing time, every ``period`` since 1970-01-01T00:00Z, if elements have come.
 
     It is due once a tick lies between the arrival of the pane's first element and the clock (arrival < tick <= clock).
 
@@ -131,7 +131,7 @@ class AfterDelay(ProcessingTimeTrigger):
 
 @dataclass(frozen=True, slots=True)
 class AtEpoch(ClockTrigger):
-    """Fires at the boundary of every epoch that brought something new: as early as the engine can."""
+    """Fires at the boundary of every epoch that brought elements: as early as the engine can."""
 
     def is_due(self, now: Situation) -> bool:
         return now.fresh
@@ -144,9 +144,8 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 class AtSignal(Trigger):
     """Fires when a signal of this name is raised from outside: by a DAG, a call, or a file.
 
-    A signal is heard by every window that has something new when it is raised, at the boundary of the epoch that takes
-    note of it; windows with nothing new, and those that open later, do not hear it. The state says whether it was
-    heard.
+    The epoch that takes the signal fires, at its boundary, every window with unpublished elements. Other windows, and
+    those that open later, ignore it. The state is whether the window was reached by the signal.
     """
 
     name: str
@@ -164,23 +163,21 @@ class AtSignal(Trigger):
         return False
 
     def on_clock(self, state: bool, now: Situation) -> bool:
-        """Heard, if something new is there."""
         return state or (self.name in now.clock.signals and now.fresh)
 
     def on_merge(self, states: Sequence[bool], now: Situation) -> bool:  # noqa: ARG002
-        """Heard by one of them is heard."""
         return any(states)
 
     def should_fire(self, state: bool, now: Situation) -> bool:
-        """Heard, and something new is there (it may have been published meanwhile)."""
+        """Whether the signal was raised, and elements are still unpublished."""
         return now.looks_at_clocks and state and now.fresh
 
     def on_fire(self, state: bool, now: Situation) -> tuple[bool, bool]:  # noqa: ARG002
         return False, True
 
     def may_never_fire(self) -> str:
-        """It is not ours to say when a signal comes."""
-        return f"{self!r} waits for a signal that nobody has to raise"
+        """The signal may never be raised."""
+        return f"{self!r} waits for a signal that may never be raised"
 
     def signals(self) -> frozenset[str]:
         return frozenset({self.name})

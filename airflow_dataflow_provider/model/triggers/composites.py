@@ -1,4 +1,4 @@
-"""Composite triggers. The state of each is made of its children's; they nest to any depth."""
+"""Composite triggers. Their state is made of the states of their children; they nest to any depth."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Composite(Trigger):
     __slots__ = ()
 
     @property
-    def looks_at_elements(self) -> bool:  # type: ignore[override]  # a composite's answer is its children's
-        """Where one of its children does."""
+    def looks_at_elements(self) -> bool:  # type: ignore[override]  # it depends on the children
+        """Whether one of its children does."""
         return any(child.looks_at_elements for child in self.children())
 
 
@@ -47,15 +47,14 @@ class Repeat(Composite):
         return self.trigger.should_fire(state, now)
 
     def on_fire(self, state: TriggerState, now: Situation) -> tuple[TriggerState, bool]:
-        """An inner trigger that has finished starts again."""
+        """Restart the inner trigger if it has finished."""
         after, finished = self.trigger.on_fire(state, now)
         return (self.trigger.reset(after) if finished else after), False
 
     def may_lose_data(self) -> None:
-        """There is always another firing."""
+        """None: it always fires again."""
 
     def may_never_fire(self) -> str | None:
-        """Where the inner trigger may not."""
         return self.trigger.may_never_fire()
 
     def children(self) -> tuple[Trigger, ...]:
@@ -66,7 +65,7 @@ class Repeat(Composite):
 
 
 class _Parallel(Composite):
-    """Several triggers that all see everything; the state has one part each."""
+    """Triggers that are evaluated side by side. The state has one part for each."""
 
     __slots__ = ()
 
@@ -103,7 +102,7 @@ class RepeatUntil(_Parallel):
         return any(self._due(state, now))
 
     def on_fire(self, state: States, now: Situation) -> tuple[States, bool]:
-        """Finished where the second one was due; otherwise the first starts again where it has finished."""
+        """Finish if the second trigger is due; otherwise restart the first if it has finished."""
         first, second = state
         if self.until.should_fire(second, now):
             return state, True
@@ -135,7 +134,7 @@ class AnyOf(_Parallel):
         return any(self._due(state, now))
 
     def on_fire(self, state: States, now: Situation) -> tuple[States, bool]:
-        """Those that are due take note; the others go on as they are."""
+        """Fire the triggers that are due; the others keep their states."""
         after, finished = [], False
         for child, part, due in zip(self.triggers, state, self._due(state, now), strict=True):
             if due:
@@ -145,11 +144,11 @@ class AnyOf(_Parallel):
         return tuple(after), finished
 
     def may_lose_data(self) -> str | None:
-        """Where one of them may finish."""
+        """The reason of the first that has one: it finishes when one of them does."""
         return next((reason for child in self.triggers if (reason := child.may_lose_data())), None)
 
     def may_never_fire(self) -> str | None:
-        """Where none of them has to."""
+        """A reason only if all of them have one."""
         reasons = [child.may_never_fire() for child in self.triggers]
         return None if None in reasons else reasons[0]
 
@@ -177,17 +176,15 @@ class AllOf(_Parallel):
         return tuple((False, child.initial()) for child in self.triggers)
 
     def on_element(self, state: States, element: Element, now: Situation) -> States:
-        """Those that have not finished see it."""
         parts = zip(self.triggers, state, strict=True)
         return tuple((done, part if done else child.on_element(part, element, now)) for child, (done, part) in parts)
 
     def on_clock(self, state: States, now: Situation) -> States:
-        """Those that have not finished see it."""
         parts = zip(self.triggers, state, strict=True)
         return tuple((done, part if done else child.on_clock(part, now)) for child, (done, part) in parts)
 
     def on_merge(self, states: Sequence[States], now: Situation) -> States:
-        """Finished where it has in all of them; part by part among those that have not."""
+        """A part is finished if it is in all states; otherwise those that are not finished merge."""
         merged: list[tuple[bool, TriggerState]] = []
         for index, child in enumerate(self.triggers):
             going = [state[index][1] for state in states if not state[index][0]]
@@ -195,14 +192,13 @@ class AllOf(_Parallel):
         return tuple(merged)
 
     def should_fire(self, state: States, now: Situation) -> bool:
-        """When none is missing, and at least one has not finished before."""
+        """Whether all that have not finished are due, and there is at least one."""
         going = [
             child.should_fire(part, now) for child, (done, part) in zip(self.triggers, state, strict=True) if not done
         ]
         return bool(going) and all(going)
 
     def on_fire(self, state: States, now: Situation) -> tuple[States, bool]:
-        """All that have not finished take note."""
         after: list[tuple[bool, TriggerState]] = []
         for child, (done, part) in zip(self.triggers, state, strict=True):
             if done:
@@ -213,12 +209,12 @@ class AllOf(_Parallel):
         return tuple(after), all(done for done, _ in after)
 
     def may_lose_data(self) -> str | None:
-        """Where all of them may finish."""
+        """A reason only if all of them have one."""
         reasons = [child.may_lose_data() for child in self.triggers]
         return None if None in reasons else reasons[0]
 
     def may_never_fire(self) -> str | None:
-        """Where one of them may not."""
+        """The reason of the first that has one: it fires only when all are due."""
         return next((reason for child in self.triggers if (reason := child.may_never_fire())), None)
 
     def children(self) -> tuple[Trigger, ...]:
@@ -245,29 +241,26 @@ class SequenceOf(Composite):
         return 0, self.triggers[0].initial()
 
     def on_element(self, state: tuple[int, TriggerState], element: Element, now: Situation) -> tuple[int, TriggerState]:
-        """Only the trigger whose turn it is sees the element."""
         at, inner = state
         return (at, self.triggers[at].on_element(inner, element, now)) if at < len(self.triggers) else state
 
     def on_clock(self, state: tuple[int, TriggerState], now: Situation) -> tuple[int, TriggerState]:
-        """Only the trigger whose turn it is sees the clock."""
         at, inner = state
         return (at, self.triggers[at].on_clock(inner, now)) if at < len(self.triggers) else state
 
     def on_merge(self, states: Sequence[tuple[int, TriggerState]], now: Situation) -> tuple[int, TriggerState]:
-        """The window that has come least far decides, so that no firing is skipped."""
+        """Take the least position, so that no firing is skipped."""
         at = min(position for position, _ in states)
         if at == len(self.triggers):
             return at, None
         return at, self.triggers[at].on_merge([inner for position, inner in states if position == at], now)
 
     def should_fire(self, state: tuple[int, TriggerState], now: Situation) -> bool:
-        """When the trigger whose turn it is says so."""
         at, inner = state
         return at < len(self.triggers) and self.triggers[at].should_fire(inner, now)
 
     def on_fire(self, state: tuple[int, TriggerState], now: Situation) -> tuple[tuple[int, TriggerState], bool]:
-        """On to the next trigger when this one has finished."""
+        """Go to the next trigger if this one has finished."""
         at, inner = state
         after, finished = self.triggers[at].on_fire(inner, now)
         if not finished:
@@ -276,12 +269,11 @@ class SequenceOf(Composite):
         return (at, self.triggers[at].initial() if at < len(self.triggers) else None), at == len(self.triggers)
 
     def may_lose_data(self) -> str | None:
-        """What the last trigger answers; but where one never finishes, none after it ever has its turn."""
+        """The reason of the last trigger; None if one of them never finishes, since those after it never start."""
         reasons = [trigger.may_lose_data() for trigger in self.triggers]
         return None if None in reasons else reasons[-1]
 
     def may_never_fire(self) -> str | None:
-        """Where the first has its turn and need not fire."""
         return self.triggers[0].may_never_fire()
 
     def children(self) -> tuple[Trigger, ...]:

@@ -1,7 +1,7 @@
-"""Triggers that look at elements: counts, bytes, punctuation. They are exact for each element, in arrival order.
+"""Triggers on elements: counts, bytes, punctuation. They are evaluated for each element, in arrival order.
 
-When the input ends they are due for whatever is left over: the elements that they wait for will not come, and a batch
-publishes all that it has read.
+When the input ends they are due for all unpublished elements: no more elements come, and a batch publishes all that it
+has read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ class AtCount(Trigger):
         return sum(states)
 
     def should_fire(self, state: int, now: Situation) -> bool:
-        """There are enough, or no more will come."""
         return state >= self.n or now.is_left_over
 
     def on_fire(self, state: int, now: Situation) -> tuple[int, bool]:  # noqa: ARG002
@@ -63,14 +62,12 @@ class AtCount(Trigger):
 class AtBytes(Trigger):
     """Fires with the element that brings the bytes since the trigger started to ``n``.
 
-    The state is their number.
-
-    An element weighs what its ``measured`` columns do: 8 bytes for a number or a time, 1 for a boolean, the UTF-8
-    length of a text, the length of binary data, 0 for a null.
+    The state is the number of bytes. An element has the bytes of its ``measured`` columns: 8 for a number or a time, 1
+    for a boolean, the UTF-8 length of text, the length of binary data, 0 for a null.
 
     Args:
-        n: how many bytes.
-        measured: the columns that are weighed, e.g. ``"payload"``.
+        n: the number of bytes.
+        measured: the columns that are measured, e.g. ``"payload"``.
     """
 
     n: int
@@ -81,7 +78,7 @@ class AtBytes(Trigger):
         object.__setattr__(self, "n", _at_least_one(n, "AtBytes"))
         if not measured or not all(isinstance(name, str) and name for name in measured):
             raise DefinitionError(
-                f"AtBytes({n}) needs the columns that it weighs",
+                f"AtBytes({n}) needs the columns that it measures",
                 hint=f'write AtBytes({n}, "payload")',
                 code="DEFINITION_TRIGGER",
             )
@@ -97,7 +94,6 @@ class AtBytes(Trigger):
         return sum(states)
 
     def should_fire(self, state: int, now: Situation) -> bool:
-        """There are enough, or no more will come."""
         return state >= self.n or now.is_left_over
 
     def on_fire(self, state: int, now: Situation) -> tuple[int, bool]:  # noqa: ARG002
@@ -127,7 +123,7 @@ def weight(value: object) -> int:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AtPunctuation(Trigger):
-    """Fires with an element that a predicate matches. That element is part of the pane.
+    """Fires with an element that a predicate matches. The element is part of the pane.
 
     Args:
         predicate: ``column("status") == "END"``, or a Python function of the row, which is slow.
@@ -149,11 +145,9 @@ class AtPunctuation(Trigger):
         return self.predicate.matches(row)
 
     def on_merge(self, states: Sequence[bool], now: Situation) -> bool:  # noqa: ARG002
-        """Seen by one of them is seen."""
         return any(states)
 
     def should_fire(self, state: bool, now: Situation) -> bool:
-        """Seen, or no more will come."""
         return state or now.is_left_over
 
     def on_fire(self, state: bool, now: Situation) -> tuple[bool, bool]:  # noqa: ARG002

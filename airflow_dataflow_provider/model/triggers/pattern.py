@@ -18,9 +18,9 @@ class Step:
     """A part of a pattern: elements that a predicate matches.
 
     Attributes:
-        predicate: matches each of them.
-        optional: there may be none.
-        repeated: there may be several.
+        predicate: matches each of the elements.
+        optional: whether there may be none.
+        repeated: whether there may be several.
     """
 
     predicate: Predicate
@@ -43,17 +43,17 @@ class Step:
 
 
 def one_or_more(of: Predicate) -> Step:
-    """One element or more."""
+    """One or more elements that match."""
     return Step(of, repeated=True)
 
 
 def optional(of: Predicate) -> Step:
-    """One element or none."""
+    """At most one element that matches."""
     return Step(of, optional=True)
 
 
 def zero_or_more(of: Predicate) -> Step:
-    """None, one, or more."""
+    """Any number of elements that match."""
     return Step(of, optional=True, repeated=True)
 
 
@@ -63,14 +63,14 @@ class AtPattern(Trigger):
 
     ``AtPattern(column("kind") == "view", one_or_more(column("kind") == "click"), column("kind") == "buy")``.
 
-    A match may begin with any element. The state is the set of steps that a match may have come to, as a bit mask: bit
-    ``i`` says that a match in progress has taken its last element at step ``i``; the bit above the last step says that
-    one is complete.
+    A match may begin with any element. The state is the set of steps that matches have reached, as a bit mask: bit
+    ``i`` is set if a match in progress has taken its last element at step ``i``; the bit above the last step is set if
+    a match is complete.
 
     Args:
         steps: predicates, or steps made by :func:`one_or_more`, :func:`optional` and :func:`zero_or_more`; at most 62.
-        gaps: elements that fit no step may lie between those of a match (skip till next match); by default a match's
-            elements follow each other directly.
+        gaps: whether elements that fit no step may lie between those of a match (skip till next match). By default the
+            elements of a match follow each other directly.
     """
 
     steps: tuple[Step, ...]
@@ -82,7 +82,7 @@ class AtPattern(Trigger):
         if not made or len(made) > _LONGEST or all(step.optional for step in made):
             raise DefinitionError(
                 f"AtPattern of {len(made)} steps is not a pattern",
-                reason="it must have 1 to 62 steps, and one of them that an element has to take",
+                reason="it must have 1 to 62 steps, at least one of which is not optional",
                 hint='write AtPattern(column("kind") == "view", column("kind") == "buy")',
                 code="DEFINITION_TRIGGER",
             )
@@ -91,13 +91,13 @@ class AtPattern(Trigger):
 
     @property
     def complete(self) -> int:
-        """The bit that says so."""
+        """The bit of a complete match."""
         return 1 << len(self.steps)
 
     def reaches(self, at: int) -> list[int]:
         """The steps that the next element may take, for a match whose last element was taken at this step.
 
-        -1 stands for a match that has not begun; ``len(steps)`` among the answers says that it can be complete there.
+        -1 stands for a match that has not begun. ``len(steps)`` in the result means that the match can be complete.
         """
         found = [at] if at >= 0 and self.steps[at].repeated else []
         for after in range(at + 1, len(self.steps) + 1):
@@ -107,7 +107,7 @@ class AtPattern(Trigger):
         return found
 
     def advance(self, state: int, fits: Sequence[bool]) -> int:
-        """The state after one element; ``fits`` says which steps match it."""
+        """The state after one element; ``fits`` tells for each step whether it matches the element."""
         after = state & self.complete
         for at in (-1, *(step for step in range(len(self.steps)) if state & (1 << step))):
             for step in self.reaches(at):
@@ -123,23 +123,20 @@ class AtPattern(Trigger):
         return 0
 
     def on_element(self, state: int, element: Element, now: Situation) -> int:  # noqa: ARG002
-        """Every match in progress goes on, ends, or falls away."""
         return self.advance(state, [step.predicate.matches(element.row) for step in self.steps])
 
     def on_merge(self, states: Sequence[int], now: Situation) -> int:  # noqa: ARG002
-        """What was in progress in any of them goes on."""
+        """Keep the matches in progress of all states."""
         merged = 0
         for state in states:
             merged |= state
         return merged
 
     def should_fire(self, state: int, now: Situation) -> bool:
-        """A match is complete, or no more elements will come."""
         return bool(state & self.complete) or now.is_left_over
 
     def on_fire(self, state: int, now: Situation) -> tuple[int, bool]:  # noqa: ARG002
-        """Once is all; matches do not overlap."""
-        return 0, True
+        return 0, True  # matches do not overlap
 
     def may_never_fire(self) -> str:
         return f"{self!r} waits for a sequence of elements that may never come"

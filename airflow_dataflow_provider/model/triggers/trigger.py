@@ -1,14 +1,14 @@
 """The protocol of triggers.
 
-A trigger is a frozen value with a small protocol; its state for one key and window is an immutable value that it gets
-and gives back. The reference interpreter runs the protocol as it stands; an engine may compile a tree of triggers to
-something faster, and is compared with the reference.
+A trigger is a frozen value. Its state for one key and window is an immutable value that its methods take and return.
+The reference interpreter runs the protocol. An engine may compile a tree of triggers, and is compared with the
+reference.
 
-An epoch looks at a window in two ways. After each element, in arrival order, the triggers that look at elements are
-asked; those that look at clocks say no. At the boundary, once the epoch's elements are in, all of them are asked. A
-tree that looks at elements is asked at the boundary *before* the epoch's elements, too, so that what the clock has
-moved is settled first and the elements' firings do not depend on how they were cut into epochs. When a pane is fired,
-whatever made it due, every part of the tree is asked, those that look at clocks too: a part that is due takes note.
+An epoch evaluates the trigger of a window at two kinds of moments. After each element, in arrival order, it evaluates
+triggers that look at elements; those that look at clocks are not due then. At the boundary, when the epoch's elements
+are in, it evaluates all of them. A tree that looks at elements is also evaluated at the boundary *before* the epoch's
+elements, so that its firings do not depend on how the elements were cut into epochs. When a pane is fired, every part
+of the tree is evaluated, those that look at clocks too, and each part that is due is told by :meth:`Trigger.on_fire`.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ TriggerState = Any
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a trigger may look at when it decides.
+    """The input of a trigger's decision.
 
     Attributes:
-        clock: the epoch's.
-        window: of the pane.
-        first_arrival: the earliest arrival time among the elements that came since the last pane; None if none came.
+        clock: the clock of the epoch.
+        window: the window of the pane.
+        first_arrival: the earliest arrival time of the elements since the last pane; None if there are none.
         passed: the percentiles whose watermark had already reached the end of the window when the last pane was fired.
-        at_boundary: the epoch's elements are in (or none was looked at yet): clocks may be looked at.
-        is_firing: a pane is being fired. Clocks may be looked at then, too, so that a part of a tree that is due by the
-            clock takes note of a pane that an element has made due.
+        at_boundary: whether this is an epoch boundary, at which clocks are looked at.
+        is_firing: whether a pane is being fired. Clocks are looked at then, too, so that a part that is due by the
+            clock is told of a pane that an element made due.
     """
 
     clock: Clock
@@ -67,33 +67,33 @@ class Situation:
 
 
 class Trigger(Described, ABC):
-    """One answer to *when*. Every method is a pure function of its arguments.
+    """Decides when a window publishes a pane. Every method is a pure function of its arguments.
 
-    A trigger that is due stays due until a pane is fired, whatever comes in between; composites count on it.
+    A trigger that is due must stay due until a pane is fired; composites depend on it.
     """
 
     __slots__ = ()
 
     looks_at_elements: bool = False
-    """Whether single elements can make it due, so that engines must show it each one in arrival order."""
+    """Whether single elements can make it due. Engines then evaluate it for each element in arrival order."""
 
     looks_at_processing_time: bool = False
-    """Whether the processing time of a clock (``Clock.timers``) can make it due. A composite's own is False."""
+    """Whether processing time (``Clock.timers``) can make it due. It is False for a composite itself."""
 
     @abstractmethod
     def initial(self) -> TriggerState:
         """The state of a window that has just opened."""
 
     def on_element(self, state: TriggerState, element: Element, now: Situation) -> TriggerState:  # noqa: ARG002
-        """Take note of one element, in arrival order. A retraction is an element, too."""
+        """The state after one element, in arrival order. A retraction is an element, too."""
         return state
 
     def on_clock(self, state: TriggerState, now: Situation) -> TriggerState:  # noqa: ARG002
-        """Take note of the epoch's clock, at its boundary, before :meth:`should_fire` is asked."""
+        """The state after the epoch's clock is read, at a boundary, before :meth:`should_fire`."""
         return state
 
     def on_merge(self, states: Sequence[TriggerState], now: Situation) -> TriggerState:  # noqa: ARG002
-        """The state of a window made of several that merged; never called with none."""
+        """The state of a window that several windows (at least one) have merged into."""
         return states[0]
 
     @abstractmethod
@@ -102,18 +102,18 @@ class Trigger(Described, ABC):
 
     @abstractmethod
     def on_fire(self, state: TriggerState, now: Situation) -> tuple[TriggerState, bool]:
-        """Take note of the pane; the second answer says that the trigger has finished and will not fire again."""
+        """The state after a pane is fired, and whether the trigger has finished: it will not fire again."""
 
     def reset(self, state: TriggerState) -> TriggerState:  # noqa: ARG002
-        """Start again within the same window."""
+        """The state of a restart within the same window."""
         return self.initial()
 
     def may_lose_data(self) -> str | None:
         """Why elements could come after the last firing, or None. They are published when the window expires."""
-        return f"{self!r} can finish, and elements that come later have no firing of their own"
+        return f"{self!r} can finish, and elements that come later are published only when their window expires"
 
     def may_never_fire(self) -> str | None:
-        """Why a window that never ends could stay without a pane although elements came, or None."""
+        """Why the global window could stay without a pane although it has elements, or None."""
         return None
 
     def children(self) -> tuple[Trigger, ...]:
@@ -121,7 +121,7 @@ class Trigger(Described, ABC):
         return ()
 
     def columns(self) -> tuple[str, ...]:
-        """The input columns that the tree looks at."""
+        """The input columns that the tree reads."""
         return tuple(dict.fromkeys(name for child in self.children() for name in child.columns()))
 
     def walk(self) -> Iterator[Trigger]:
@@ -131,11 +131,11 @@ class Trigger(Described, ABC):
             yield from child.walk()
 
     def percentiles(self) -> frozenset[float]:
-        """Every watermark percentile that the tree looks at."""
+        """The watermark percentiles that the tree uses."""
         return frozenset[float]().union(*(child.percentiles() for child in self.children()))
 
     def signals(self) -> frozenset[str]:
-        """The names of the signals that the tree listens to."""
+        """The names of the signals that the tree waits for."""
         return frozenset[str]().union(*(child.signals() for child in self.children()))
 
 

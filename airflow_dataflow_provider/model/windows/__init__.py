@@ -1,7 +1,7 @@
-"""Where in event time: windows and the strategies that assign them (Dataflow Model, section 2.2).
+"""Windows, and the strategies that assign them (Dataflow Model, section 2.2).
 
-Every strategy is unaligned in the model: it assigns windows to one element at a time, and may merge them per key.
-Engines do better where they know the strategy.
+Every strategy assigns windows to one element at a time, and may merge them per key. Engines have faster
+implementations of the strategies of this package.
 """
 
 from airflow_dataflow_provider.model.windows.calendar import CalendarUnit, CalendarWindows

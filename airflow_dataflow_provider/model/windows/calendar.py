@@ -1,4 +1,4 @@
-"""Calendar windows: days, weeks, months and years as the clocks of a time zone have them."""
+"""Calendar windows: days, weeks, months and years in a time zone."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class CalendarUnit(StrEnum):
 class CalendarWindows(WindowStrategy):
     """Days, weeks, months or years in a time zone: from local midnight to local midnight.
 
-    A day on which clocks change has 23 or 25 hours. Where clocks skip midnight, the day starts at the first instant
-    that it has; where midnight comes twice, at the first of the two. All before the year 3 or so is one window, and all
-    after the year 9998: no calendar here goes further.
+    A day on which clocks change has 23 or 25 hours. If clocks skip midnight, the day starts at its first instant; if
+    midnight occurs twice, at the first one. All times before about the year 3 share one window, and so do all after the
+    year 9998, because of the limits of Python's calendar.
 
     Args:
         unit: ``"day"``, ``"week"``, ``"month"`` or ``"year"``.
@@ -50,7 +50,7 @@ class CalendarWindows(WindowStrategy):
             object.__setattr__(self, "unit", CalendarUnit(unit))
         except ValueError:
             raise DefinitionError(
-                f"CalendarWindows unit={unit!r} is not one",
+                f"CalendarWindows unit={unit!r} is not a calendar unit",
                 hint=f"choose one of {', '.join(CalendarUnit)}",
                 code="DEFINITION_WINDOW",
             ) from None
@@ -66,7 +66,7 @@ class CalendarWindows(WindowStrategy):
 
     @property
     def longest(self) -> Micros:
-        """No unit is longer than a year."""
+        """A bound on the longest unit, a year."""
         return 370 * _DAY
 
     def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] = NO_ROW) -> tuple[Window]:  # noqa: ARG002
@@ -76,7 +76,7 @@ class CalendarWindows(WindowStrategy):
             return (Window(MIN_TIME, first) if event_time < first else Window(last, MAX_TIME),)
         day = _first_day(self.unit, _local_day(event_time, self.time_zone))
         window = _window(self.unit, self.time_zone, day)
-        if event_time >= window.end:  # clocks have been put back across midnight: it is yesterday once more
+        if event_time >= window.end:  # clocks were put back across midnight, so the local date is yesterday's again
             window = _window(self.unit, self.time_zone, _next(self.unit, day))
         return (window,)
 
@@ -92,7 +92,7 @@ def _window(unit: CalendarUnit, time_zone: str, first: dt.date) -> Window:
 
 @lru_cache(maxsize=1000)
 def _borders(unit: CalendarUnit, time_zone: str) -> tuple[Micros, Micros]:
-    """Where the calendar's windows begin and end: far enough from its first and last day for every computation."""
+    """The range of calendar windows, far enough from the calendar's first and last day for every computation."""
     first, last = _first_day(unit, dt.date(3, 1, 1)), _first_day(unit, dt.date(9999, 1, 1))
     return _midnight(time_zone, first), _midnight(time_zone, last)
 
@@ -132,7 +132,7 @@ def _midnight(time_zone: str, day: dt.date) -> Micros:
     instant = local.astimezone(dt.UTC)
     if instant.astimezone(zone).replace(tzinfo=None) == local.replace(tzinfo=None):
         return to_micros(instant)
-    # Clocks skip this midnight: the day begins where they do it, less than a day from where midnight would have been.
+    # Clocks skip this midnight. The day begins at the change, which is less than a day from the skipped midnight.
     low, high = to_micros(instant) - _DAY, to_micros(instant) + _DAY
     while high - low > 1:
         middle = (low + high) // 2

@@ -34,8 +34,8 @@ class FixedWindows(WindowStrategy):
     Args:
         size: the length, e.g. ``"1h"``; positive.
         offset: moves every border; taken modulo the size.
-        shifted_by_key: every key has borders of its own, moved by a hash of the key (paper, section 2.2: "unaligned").
-            The windows of many keys then do not all close at the same moment, which spreads the load.
+        shifted_by_key: shift the borders of every key by its hash (paper, section 2.2: "unaligned"). The windows of
+            many keys then do not close at the same moment, which spreads the load.
     """
 
     size: Micros
@@ -49,7 +49,7 @@ class FixedWindows(WindowStrategy):
         object.__setattr__(self, "shifted_by_key", bool(shifted_by_key))
 
     def shift(self, key: Key) -> Micros:
-        """Where a key's windows begin, modulo the size."""
+        """The start of a key's windows, modulo the size."""
         return (self.offset + key_hash(key) % self.size) % self.size if self.shifted_by_key else self.offset
 
     @property
@@ -57,7 +57,7 @@ class FixedWindows(WindowStrategy):
         return self.size
 
     def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] = NO_ROW) -> tuple[Window]:  # noqa: ARG002
-        """The one window around the time; a time on a border belongs to the window that starts there."""
+        """The window around the time; a time on a border belongs to the window that starts there."""
         start = event_time - (event_time - self.shift(key)) % self.size
         return (Window(start, start + self.size),)
 
@@ -71,7 +71,7 @@ class FixedWindows(WindowStrategy):
 class GlobalWindows(WindowStrategy):
     """One window over all of time. It is complete only at the end of input.
 
-    Windows of so many elements (count windows) are the global window with ``Repeat(AtCount(n))``, discarding.
+    Count windows are the global window with ``Repeat(AtCount(n))``, discarding.
     """
 
     def assign(self, event_time: Micros, key: Key = (), row: Mapping[str, Any] = NO_ROW) -> tuple[Window]:  # noqa: ARG002

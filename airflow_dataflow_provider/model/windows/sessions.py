@@ -26,7 +26,7 @@ def merge_intersecting(windows: Iterable[Window]) -> list[Merged]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SessionWindows(WindowStrategy):
-    """A key's elements with less than ``gap`` between them: ``[first, last + gap)``.
+    """Sessions of a key: elements with less than ``gap`` between them, ``[first, last + gap)``.
 
     Two elements exactly one gap apart are in two sessions, for the intervals are half-open (as in the paper and Beam;
     Flink and Spark's ``session_window`` would merge them).

@@ -17,8 +17,8 @@ from airflow_dataflow_provider.model.windows.window import Key, Window
 class SlidingWindows(WindowStrategy):
     """Windows of one size that start every period: ``[offset + k * period, offset + k * period + size)``.
 
-    A period below the size gives windows that overlap: an element is in several. A period above it leaves gaps: an
-    element in one is in no window, and is read and counted, but part of no result.
+    With a period below the size, windows overlap, and an element is in several. With a period above the size there are
+    gaps; an element in a gap is in no window, and is read and counted, but part of no result.
 
     Args:
         size: the length, e.g. ``"5m"``; positive.
@@ -38,7 +38,7 @@ class SlidingWindows(WindowStrategy):
 
     @property
     def slice(self) -> Micros:
-        """The greatest length that every window is a whole number of: elements in one slice share all windows."""
+        """The greatest common divisor of size and period: all elements of one slice have the same windows."""
         return gcd(self.size, self.period)
 
     @property

@@ -26,7 +26,7 @@ class Window:
         if (self.start < first and self.start != MIN_TIME) or (self.end > last and self.end != MAX_TIME):
             raise DefinitionError(
                 f"window [{self.start}, {self.end}) is not in the years 1 to 9999",
-                reason="no calendar has its ends, and sums with them could overflow",
+                reason="the calendar has no such times, and sums with them could overflow",
                 hint="end it within these years, or at MIN_TIME or MAX_TIME, which stand for infinity",
                 code="DEFINITION_WINDOW",
             )
