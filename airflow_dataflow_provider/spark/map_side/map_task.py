@@ -31,6 +31,7 @@ from airflow_dataflow_provider.spark.map_side.map_report import MapReport
 from airflow_dataflow_provider.spark.par_do.par_do import apply
 from airflow_dataflow_provider.spark.sources.file_systems import away, is_there
 from airflow_dataflow_provider.spark.sources.reading import read
+from airflow_dataflow_provider.spark.sources.splits import expected_bytes
 from airflow_dataflow_provider.spark.stages.partitioner import Partitioner
 from airflow_dataflow_provider.spark.tasks.shuffled import MESSAGE
 from airflow_dataflow_provider.spark.tasks.task_errors import from_bytes, to_bytes, with_error_to_all
@@ -97,7 +98,7 @@ class MapTask:
         size = 0
         for split in sorted(chain.from_iterable(tasks)):
             chunk.append(split)
-            size += split.size
+            size += expected_bytes(split)
             if size >= _CHUNK_BYTES:
                 yield from self._run_chunk(chunk)
                 chunk, size = [], 0

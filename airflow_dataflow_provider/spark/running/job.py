@@ -18,14 +18,13 @@ from airflow_dataflow_provider.model.hold import Hold
 from airflow_dataflow_provider.model.par_do import SparkColumns
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros
 from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
-from airflow_dataflow_provider.progress.log.left_out import counted_bytes
 from airflow_dataflow_provider.spark.map_side.map_task import MapSide
 from airflow_dataflow_provider.spark.reduce_side import driver_side
 from airflow_dataflow_provider.spark.reduce_side.driver_side import DriverSide
 from airflow_dataflow_provider.spark.reduce_side.partition_result import PartitionResult
 from airflow_dataflow_provider.spark.reduce_side.reduce_task import ANSWER, ReduceSide
 from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState
-from airflow_dataflow_provider.spark.sources.splits import in_tasks
+from airflow_dataflow_provider.spark.sources.splits import expected_bytes, in_tasks
 from airflow_dataflow_provider.spark.tasks.task_errors import succeeded
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ class EpochJob:
     def _reads_in_driver(self, files: Input) -> bool:
         """Whether the input is so small that starting a task for it would cost more than its work."""
         has_steps = bool(self.context.stages.pipeline.groupings[0].par_dos)
-        return self.in_driver and not has_steps and counted_bytes(files.splits) <= driver_side.MOST_INPUT
+        return self.in_driver and not has_steps and sum(map(expected_bytes, files.splits)) <= driver_side.MOST_INPUT
 
     def _driver_side(self, spark: SparkSession, files: Input | None) -> DriverSide | None:
         """The reduce side in this process, if what the map side sends is little enough for it."""

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from airflow_dataflow_provider.progress.log.left_out import counted_bytes
+from airflow_dataflow_provider.model.file_formats import compression_of
 from airflow_dataflow_provider.progress.log.split import Split
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _TASK_BYTES = 64 * 2**20
 """A task reads about so much, where there is more than a task for each core."""
+_EXPANSION = 8
+"""What a byte of compressed text becomes, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +49,19 @@ class Reading:
 
 def in_tasks(splits: Sequence[Split], cores: int) -> tuple[tuple[Split, ...], ...]:
     """Splits by tasks of about the same size; the same splits give the same tasks."""
-    wanted = max(cores, -(-counted_bytes(splits) // _TASK_BYTES))
+    wanted = max(cores, -(-sum(map(expected_bytes, splits)) // _TASK_BYTES))
     tasks: list[list[Split]] = [[] for _ in range(min(len(splits), wanted))]
     lightest = [(0, number) for number in range(len(tasks))]
-    for split in sorted(splits, key=lambda split: (-split.size, split.path)):
+    for split in sorted(splits, key=lambda split: (-expected_bytes(split), split.path)):
         size, number = heapq.heappop(lightest)
         tasks[number].append(split)
-        heapq.heappush(lightest, (size + max(1, split.size), number))
+        heapq.heappush(lightest, (size + expected_bytes(split), number))
     return tuple(tuple(sorted(task)) for task in tasks)
+
+
+def expected_bytes(split: Split) -> int:
+    """The bytes of a split once it is decompressed, about; an empty file is work, too."""
+    return max(1, split.size) * (_EXPANSION if compression_of(split.path) else 1)
 
 
 MapStep = Callable[[Reading], "RDD[Shuffled]"]

@@ -10,8 +10,10 @@ import pytest
 
 from airflow_dataflow_provider import INGRESS_TIME, DataError, Files
 from airflow_dataflow_provider.model.time import to_micros
+from airflow_dataflow_provider.progress.log.split import Split
 from airflow_dataflow_provider.spark.sources.listing import SourceListing
 from airflow_dataflow_provider.spark.sources.reading import column_types, read
+from airflow_dataflow_provider.spark.sources.splits import expected_bytes, in_tasks
 
 NOW = to_micros("2026-01-01T00:00:00Z")
 TEXT = b"key,value\na,1\nb,2\n"
@@ -91,3 +93,9 @@ def test_a_folder_has_files_of_its_format_only_and_a_pattern_those_it_matches(tm
     assert listed(tmp_path / "*.{csv,csv.gz,csv.zst}") == ["a.csv", "b.csv.gz", "c.csv.zst"]
     assert listed(tmp_path / "*.{jsonl,ndjson}") == ["d.jsonl", "e.ndjson"]
     assert listed(tmp_path / "*.json", "jsonl") == ["f.json"]
+
+
+def test_a_compressed_file_is_as_much_work_as_what_is_in_it() -> None:
+    plain = [Split(f"{number}.csv", 8, 0) for number in range(8)]
+    assert in_tasks([Split("x.csv.gz", 8, 0), *plain], 2) == ((Split("x.csv.gz", 8, 0),), tuple(plain))
+    assert expected_bytes(Split("empty.csv", 0, 0)) == 1
