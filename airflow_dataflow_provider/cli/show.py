@@ -61,20 +61,22 @@ def call(options: argparse.Namespace) -> int:
     found = _matching(table, options.where, since, until)
     limit = options.limit if options.limit is not None else _ROWS_ON_A_SCREEN if options.format == "table" else 0
     rows = found.tail(limit) if limit > 0 else found
+    columns = (*_WINDOW, *reader.key, *reader.aggregates)
     if options.format == "table":
-        _print_table(rows.select(*_WINDOW, *reader.key, *reader.aggregates, *_ABOUT_PANES))
-        if len(rows) < len(found):
-            print(f"the newest {len(rows):,} of {len(found):,} rows; --limit 0 shows all")  # noqa: T201
-    else:
-        _PRINTS[options.format](rows, first=True)
+        rows = rows.select(*columns, *_ABOUT_PANES)
+    _print(rows, options.format, header=True)
+    if not len(table):
+        print("nothing is published yet; status says why", file=sys.stderr)  # noqa: T201
+    elif options.format == "table" and len(rows) < len(found):
+        print(f"the newest {len(rows):,} of {len(found):,} rows; --limit 0 shows all")  # noqa: T201
     if options.follow:
         with suppress(KeyboardInterrupt):  # so one stops looking on
             for panes in _published(reader, 0 if newest is None else newest + 1):
                 found = _matching(panes, options.where, since, until)
                 if options.format == "table":
-                    found = found.select(*_OF_CHANGES, *_WINDOW, *reader.key, *reader.aggregates)
+                    found = found.select(*_OF_CHANGES, *columns)
                 if len(found):
-                    _PRINTS[options.format](found, first=False)
+                    _print(found, options.format, header=options.format == "table")
     return 0
 
 
@@ -140,35 +142,33 @@ def _condition(frame: pl.DataFrame, text: str) -> tuple[str, pl.Expr]:
         ) from error
 
 
-def _print_table(frame: pl.DataFrame, *, first: bool = True) -> None:  # noqa: ARG001 - each table has its header
+def _print(frame: pl.DataFrame, form: str, *, header: bool) -> None:
+    if form == "csv":
+        print(_as_texts(frame).write_csv(include_header=header), end="", flush=True)  # noqa: T201 - what it is for
+    elif form == "json":
+        for row in _with_iso_times(frame).iter_rows(named=True):
+            values = {name: None if _has_no_json(value) else value for name, value in row.items()}
+            print(json.dumps(values, ensure_ascii=False, default=_plain), flush=True)  # noqa: T201
+    else:
+        _print_table(frame)
+
+
+def _print_table(frame: pl.DataFrame) -> None:
     from rich.console import Console  # noqa: PLC0415 - the other formats need none
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    shown = _as_texts(frame)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name, dtype in frame.schema.items():
         table.add_column(Text(name), justify="right" if dtype.is_numeric() else "left", no_wrap=True)
-    for row in shown.rows():
+    for row in _as_texts(frame).rows():
         table.add_row(*("" if value is None else Text(value) for value in row))
     # What is piped elsewhere must not be cut to a terminal that is not there.
     Console(highlight=False, width=None if sys.stdout.isatty() else 1_000).print(table)
 
 
-def _print_csv(frame: pl.DataFrame, *, first: bool) -> None:
-    print(_as_texts(frame).write_csv(include_header=first), end="", flush=True)  # noqa: T201 - what the command is for
-
-
-def _print_json(frame: pl.DataFrame, *, first: bool) -> None:  # noqa: ARG001 - JSON lines have no header
-    for row in _with_iso_times(frame).iter_rows(named=True):
-        told = {
-            name: None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in row.items()
-        }
-        print(json.dumps(told, ensure_ascii=False, default=_plain), flush=True)  # noqa: T201
-
-
-_PRINTS = {"table": _print_table, "csv": _print_csv, "json": _print_json}
+def _has_no_json(value: object) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _plain(value: object) -> str:
@@ -178,15 +178,16 @@ def _plain(value: object) -> str:
 def _with_iso_times(frame: pl.DataFrame) -> pl.DataFrame:
     import polars as pl  # noqa: PLC0415
 
-    times = [
-        pl.col(name).dt.strftime(f"%Y-%m-%dT%H:%M:%S%.f{'Z' if dtype.time_zone else ''}")
-        for name, dtype in frame.schema.items()
-        if isinstance(dtype, pl.Datetime)
-    ]
-    return frame.with_columns(times)
+    columns = []
+    for name, dtype in frame.schema.items():
+        if isinstance(dtype, pl.Datetime):
+            instant = pl.col(name).dt.convert_time_zone("UTC") if dtype.time_zone else pl.col(name)
+            columns.append(instant.dt.strftime(f"%Y-%m-%dT%H:%M:%S%.f{'Z' if dtype.time_zone else ''}"))
+    return frame.with_columns(columns)
 
 
 def _as_texts(frame: pl.DataFrame) -> pl.DataFrame:
     from airflow_dataflow_provider.tables.one_table import as_text  # noqa: PLC0415
 
-    return _with_iso_times(frame).select(map(as_text, _with_iso_times(frame).get_columns()))
+    frame = _with_iso_times(frame)
+    return frame.select(map(as_text, frame.get_columns()))

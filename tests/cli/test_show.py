@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import tomllib
 from collections.abc import Callable, Iterator
@@ -86,6 +87,24 @@ def test_a_long_table_shows_its_newest_windows_and_says_so(command: Run, state: 
 def test_what_cannot_be_shown_is_refused(options: list[str], command: Run, log: str) -> None:
     said = command("show", "--state", log, *options)
     assert (said.status, said.code, said.out) == (2, "SUBMIT_SHOW", "")
+
+
+def test_a_log_without_panes_is_an_empty_table_and_a_word(command: Run, state: str) -> None:
+    open_log(state, pipeline())
+    said = command("show", "--state", state)
+    assert (said.status, said.err) == (0, "nothing is published yet; status says why\n")
+
+
+def test_nested_values_and_times_of_other_zones_are_printed_as_what_they_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    noon = pl.Series("at", [dt.datetime(2013, 1, 1, 11, 0, 0, 500_000, dt.UTC)]).dt.convert_time_zone("Europe/Vienna")
+    frame = pl.DataFrame({"list": [[1, 2]], "bytes": [b"ab"], "share": [float("nan")]}).with_columns(noon)
+    show._print(frame, "csv", header=True)
+    show._print(frame, "json", header=False)
+    header, row, line = capsys.readouterr().out.splitlines()
+    assert (header, row) == ("list,bytes,share,at", '"[1, 2]",6162,NaN,2013-01-01T11:00:00.500Z')
+    assert json.loads(line) == {"list": [1, 2], "bytes": "6162", "share": None, "at": "2013-01-01T11:00:00.500Z"}
 
 
 def test_a_state_without_results_is_refused(command: Run, state: str) -> None:
