@@ -20,10 +20,10 @@ demo: $(READY) ## the product at work: real flights, a real Airflow, a table and
 docs: $(READY) ## build the site: build/site/index.html
 	$(BIN)/python -m docs.site
 
-# A hundred random cases of the kernel instead of 640.
+# A hundred random cases of the kernel instead of 640, and a quarter of the examples elsewhere.
 quick: $(READY) ## the tests that need neither Spark nor Airflow and tell most: under a minute
-	KERNEL_CASES=100 $(BIN)/python -m pytest -m "not spark and not airflow" tests/house tests/model tests/reference \
-		tests/progress tests/cli tests/spark/test_kernel_is_the_reference.py
+	KERNEL_CASES=100 $(BIN)/python -m pytest --hypothesis-profile=quick -m "not spark and not airflow" tests/house \
+		tests/model tests/reference tests/progress tests/cli tests/spark/test_kernel_is_the_reference.py
 
 # Two runs side by side, since most tests keep one core busy: one has the Spark session, the other Airflow's database.
 test: $(READY) ## every test: at most 12 minutes on 2 cores

@@ -37,6 +37,7 @@ __all__ = [
 # luck. `make soak` draws others, with --hypothesis-profile=free.
 hypothesis.settings.register_profile("house", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("free", deadline=None, derandomize=False)
+hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("house")
 
 

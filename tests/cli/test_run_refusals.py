@@ -20,7 +20,9 @@ from airflow_dataflow_provider.progress.ownership import identity
 from airflow_dataflow_provider.progress.status.status import read_status
 from airflow_dataflow_provider.progress.store.store import Store
 from airflow_dataflow_provider.progress.wall import wall_clock
+from airflow_dataflow_provider.spark.reduce_side.stage_state import StageState
 from airflow_dataflow_provider.spark.running import session
+from airflow_dataflow_provider.spark.running.checkpoint import Checkpoint
 from airflow_dataflow_provider.spark.running.submit import Submission, run
 from airflow_dataflow_provider.spark.running.workers import ThisProcess
 from airflow_dataflow_provider.spark.values.frames import schema_from_bytes
@@ -326,7 +328,9 @@ def test_a_driver_that_lives_can_be_fenced(command: Run, pipeline: str, state: s
 
 def test_windows_that_a_stream_still_owns_are_not_recomputed(command: Run, pipeline: str, state: str) -> None:
     store = ensure(state, load_pipeline(pipeline))
-    EpochLog(store).commit(record(0, published=WatermarkCurve.flat(NOON)))
+    stages = (StageState.empty(1),)
+    after = Checkpoint(stages, NOON, 1.0, sent=None, observed=None, delays=None, state_bytes=0, read_splits=None)
+    EpochLog(store).commit(record(0, published=WatermarkCurve.flat(NOON), checkpoint=after.to_json()))
     arguments = ("run", pipeline, *BATCH, "--state", state, "--from", iso(NOON - HOUR))
     said = command(*arguments, "--to", iso(NOON + HOUR))
     assert (said.status, said.code) == (3, "STATE_WINDOWS_OPEN")

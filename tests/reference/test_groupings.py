@@ -88,10 +88,10 @@ def table(panes: Iterable[Pane]) -> dict[Any, Any]:
     return rows
 
 
-FEW = settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+PATIENT = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
-@FEW
+@PATIENT
 @given(two_groupings(), elements(max_size=15), st.data())
 def test_the_final_table_is_that_of_one_batch_over_the_same_input(
     pipeline: Pipeline, arriving: list[Any], data: DataObject
@@ -109,7 +109,7 @@ def test_the_final_table_is_that_of_one_batch_over_the_same_input(
     assert table(panes) == table(interpret(pipeline, [Epoch(Clock(0, NOTHING_KNOWN), once), END]).panes)
 
 
-@FEW
+@PATIENT
 @given(two_groupings(), elements(max_size=15), st.data())
 def test_nothing_is_expired_or_late_only_because_of_the_grouping_before(
     pipeline: Pipeline, arriving: list[Any], data: DataObject
@@ -127,7 +127,7 @@ def has_batches(script: Iterable[Epoch]) -> bool:
     return any(epoch.horizon != epoch.clock.watermark for epoch in script)
 
 
-@FEW
+@PATIENT
 @given(two_groupings(), elements(max_size=12), st.data())
 def test_the_second_groupings_watermark_never_goes_back_and_is_never_ahead(
     pipeline: Pipeline, arriving: list[Any], data: DataObject
