@@ -116,10 +116,7 @@ class Files(Source):
         check_policy(self.watermark, has_perfect_watermark=self.has_perfect_watermark)
         if self.time_zone is not None:
             _check_zone(self.time_zone)
-        if self.max_files_per_epoch is not None and self.max_files_per_epoch < 1:
-            raise DefinitionError("Files max_files_per_epoch must be at least 1", code="DEFINITION_SOURCE")
-        if self.max_rejected_share is not None and not 0 <= self.max_rejected_share <= 1:
-            raise DefinitionError("Files max_rejected_share must lie in 0 to 1", code="DEFINITION_SOURCE")
+        self._check_limits()
         object.__setattr__(self, "schema", column_types(self.schema))
         for column in self.columns():
             if self.said().get(column, TIMESTAMP) != TIMESTAMP:
@@ -131,6 +128,25 @@ class Files(Source):
                 )
 
         self._check_formats()
+
+    def _check_limits(self) -> None:
+        files, share = self.max_files_per_epoch, self.max_rejected_share
+        if not isinstance(self.continuous, bool):
+            raise DefinitionError(
+                f"Files continuous={self.continuous!r} is neither True nor False", code="DEFINITION_SOURCE"
+            )
+        if files is not None and (type(files) is not int or files < 1):
+            raise DefinitionError(
+                f"Files max_files_per_epoch={files!r} is not a number of files",
+                hint="give a whole number of at least 1",
+                code="DEFINITION_SOURCE",
+            )
+        if share is not None and (not isinstance(share, int | float) or not 0 <= share <= 1):
+            raise DefinitionError(
+                f"Files max_rejected_share={share!r} is not a share",
+                hint="give a number from 0 to 1: 0.05 for 5 % of the rows",
+                code="DEFINITION_SOURCE",
+            )
 
     def _check_formats(self) -> None:
         """Refuse formats that contradict one another."""

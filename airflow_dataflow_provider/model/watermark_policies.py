@@ -57,7 +57,7 @@ class DelayWatermark(Described):
             raise DefinitionError(
                 f"DelayWatermark({unnamed[0]!r}) does not name its argument",
                 reason="the delay is learned; a duration could be a bound, or the greatest plausible delay",
-                hint=f"write BoundedDelay({unnamed[0]!r}) for a fixed bound, or DelayWatermark(plausible=...)",
+                hint='write BoundedDelay("10m") for a fixed bound, or DelayWatermark(plausible="30d")',
                 code="DEFINITION_WATERMARK",
             )
         object.__setattr__(self, "plausible", duration(plausible, what="DelayWatermark plausible"))

@@ -103,7 +103,11 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ("DEFINITION_SOURCE", lambda: Files("a.xlsx", event_time="t")),
     ("DEFINITION_SOURCE", lambda: Files("a", event_time="t", time_zone="Mars/Olympus")),
     ("DEFINITION_SOURCE", lambda: Files("a", event_time="t", max_files_per_epoch=0)),
+    ("DEFINITION_SOURCE", lambda: Files("a", event_time="t", max_files_per_epoch=2.5)),  # type: ignore[arg-type]
+    ("DEFINITION_SOURCE", lambda: Files("a", event_time="t", max_files_per_epoch="3")),  # type: ignore[arg-type]
     ("DEFINITION_SOURCE", lambda: Files("a", event_time="t", max_rejected_share=1.5)),
+    ("DEFINITION_SOURCE", lambda: Files("a", event_time="t", max_rejected_share="5%")),  # type: ignore[arg-type]
+    ("DEFINITION_SOURCE", lambda: Files("a", event_time="t", continuous="no")),  # type: ignore[arg-type]
     ("DEFINITION_WATERMARK", lambda: DelayWatermark(plausible=0)),
     ("DEFINITION_WATERMARK", lambda: DelayWatermark(horizons=())),
     ("DEFINITION_WATERMARK", lambda: DelayWatermark(horizons=("-1h", "1h"))),
