@@ -1,8 +1,8 @@
-"""A share of the input, without waiting for its stragglers: the policy ``input_share``.
+"""Reading a share of the input without waiting for stragglers: the policy ``input_share``.
 
-Every piece of the input is a Spark job of its own, on a thread of its own. Once the pieces that came in are a large
-enough share, by bytes, the other jobs are cancelled, also those whose task hangs in a read; the epoch goes on with what
-the map side made of the former, which has waited on the workers.
+Every piece of the input is a Spark job of its own, on a thread of its own. Once the finished pieces are a large enough
+share, by bytes, the other jobs are cancelled, also those whose task hangs in a read. The epoch continues with the map
+side's results of the finished pieces, which the workers keep.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _AGAIN_AFTER = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """As much of some splits as makes a share of the input.
+    """The part of some splits that makes up a share of the input.
 
     Args:
-        splits: those that are there, and are not read yet.
-        of: the bytes of the whole input that they are part of.
-        away: the bytes of the input that are not there.
-        share: how much of the input is waited for, above 0 and at most 1.
+        splits: splits that exist and are unread.
+        of: the bytes of the whole input.
+        share: the share of the input to wait for, above 0 and at most 1.
+        away: the bytes of the input that do not exist at the moment.
     """
 
     splits: tuple[Split, ...]
@@ -56,9 +56,9 @@ class Share:
         """The share of a batch's input (:func:`~airflow_dataflow_provider.progress.log.left_out.input_bytes`).
 
         Args:
-            splits: what is there and is not read.
-            before: what an earlier batch has left out.
-            share: how much of the input is waited for, above 0 and at most 1.
+            splits: splits that exist and are unread.
+            before: splits that an earlier batch left out.
+            share: the share of the input to wait for.
         """
         there = {split.path for split in splits}
         old = () if before is None else before.files

@@ -1,14 +1,13 @@
-"""The watermark, estimated: from mergeable sketches of the delay that forget, or from the greatest event time.
+"""Estimates the watermark: from sketches of the delay, or from the greatest event time (``BoundedDelay``).
 
-Map tasks observe their rows (column-wise); the driver absorbs the observations and reads the curve off. For each
-horizon ``h`` the sketches of the two newest arrival-time buckets of length ``h`` are kept, so a horizon looks back
-between ``h`` and ``2 h``. The delay at a percentile is the largest over the horizons: the estimate rises within hours
-when a storm begins, and forgets it when the long horizon does. On the flights of 2013 the windows that were at least
-as complete as claimed at 97 % rose from 85 % (one horizon of 7 days) to 94 %
-(``docs/decisions/0001-watermark-horizons.md``).
+Map tasks observe their rows, and the driver merges the observations and reads the curve. For each horizon ``h`` the
+sketches of the two newest arrival-time buckets of length ``h`` are kept, so a horizon covers between ``h`` and ``2 h``.
+The delay at a percentile is the largest over the horizons: the estimate rises within hours when a storm begins, and
+falls again once the longest horizon has passed. On the flights of 2013 the windows that were at least as complete as
+claimed at 97 % rose from 85 % (one horizon of 7 days) to 94 % (``docs/decisions/0001-watermark-horizons.md``).
 
 Digests are t-digests (Dunning 2019) of microseconds: sharp at the tails, where the percentiles lie, with an exact
-maximum, and without a random choice, so that a replayed job claims what it claimed before.
+maximum, and without randomness, so that a replayed job makes the same claims.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ _SAMPLE = 25_000
 
 Times = np.ndarray[tuple[int], np.dtype[np.int64]]
 Digests = dict[tuple[Micros, int], bytes]
-"""Serialised t-digests by horizon and bucket number. Between uses they are bytes, in memory as in the log, so that a
-driver that reads them back stands exactly where the one that wrote them did."""
+"""Serialised t-digests by horizon and bucket number. They are bytes in memory as in the log, so that a driver that
+reads them back computes exactly what their writer would."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What some rows say about the source; those with a wrong clock say nothing.
+    """The delays and times of some rows of a source. Rows with a wrong clock do not count.
 
     Attributes:
         frontier: the newest arrival.
@@ -57,7 +56,7 @@ class Observation:
 
     @classmethod
     def of(cls, policy: WatermarkPolicy, event: Times, arrival: Times, now: Micros) -> Observation:
-        """Observe rows. Those whose delay is implausible, or whose arrival lies in the future, have a wrong clock."""
+        """Observe rows. A row with an implausible delay, or with an arrival in the future, has a wrong clock."""
         if not len(event):
             return cls()
         if isinstance(policy, BoundedDelay):
