@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from airflow_dataflow_provider import BoundedDelay, Count, DelayWatermark, Files, FixedWindows, Pipeline, RuntimeMode
 from airflow_dataflow_provider.model.elements import Element
+from airflow_dataflow_provider.model.interval import Interval
 from airflow_dataflow_provider.model.time import MIN_TIME, Micros, duration, iso, to_datetime, to_micros
 from airflow_dataflow_provider.progress.log.log import EpochLog
 from airflow_dataflow_provider.progress.store.store import Store
@@ -126,11 +127,11 @@ def test_a_batch_ends_with_all_windows_and_an_interval_moves_no_watermark(tmp_pa
     pl.DataFrame({"key": ["k", "k"], "at": at}).write_parquet(tmp_path / "1.parquet")
     state = f"{tmp_path}/state"
 
-    def run_batch(interval: tuple[Micros, Micros] | None) -> tuple[int, str]:
+    def run_batch(interval: Interval | None) -> tuple[int, str]:
         run(Submission(hourly, RuntimeMode.BATCH, state, interval=interval, workers=ThisProcess()))
         log = EpochLog(Store.open(state))
         stream = [record.published.at(100) for record in log.records() if record.interval is None]
         return len(PaneLogReader(state).panes()), iso(max(stream, default=MIN_TIME))
 
-    assert run_batch((times[0], times[1])) == (1, "-inf")
+    assert run_batch(Interval(*times)) == (1, "-inf")
     assert run_batch(None) == (3, "2013-01-01T11:20:00Z")
