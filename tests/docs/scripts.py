@@ -23,7 +23,7 @@ TUTORIAL = {
 HOW_TO = {
     "how-to/back_up.sh", "how-to/batch.sh", "how-to/correct.sh", "how-to/follow.py", "how-to/micro_batch.sh",
     "how-to/old_data.py", "how-to/old_data.sh", "how-to/read_results.py", "how-to/read_state.py", "how-to/restore.sh",
-    "how-to/rows_set_aside.py", "how-to/start_over.sh", "how-to/status.sh",
+    "how-to/rows_set_aside.py", "how-to/run_in_python.py", "how-to/start_over.sh", "how-to/status.sh",
 }  # fmt: skip
 TESTING = {"testing/audit.py", "testing/departures.py", "testing/test_nightly.py", "testing/two_runs.py"}
 ON_SPARK = TUTORIAL | HOW_TO | TESTING

@@ -11,5 +11,5 @@ new = log.panes(since=1)  # those of epoch 1 and later
 vienna = table.filter(pl.col("shop") == "Vienna").sort("window_start")
 print(vienna.select("window_start", "orders", "turnover", "completeness"))
 
-frame = table.to_pandas()
-arrow = table.to_arrow()
+frame = log.current(to="pandas")
+arrow = log.current(to="arrow")
