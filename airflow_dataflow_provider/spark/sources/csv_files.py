@@ -42,7 +42,6 @@ class CsvReader(FileReader):
     """Reads a CSV file."""
 
     def found(self) -> Found:
-        """The columns of the header, with the first type that their text reads as."""
         rows = _Parsed(text_of(self.source, self.file), self._format()).rows.head(LOOKED_AT)
         said, times = self.said(), self.source.columns()
         types = {
@@ -67,7 +66,6 @@ class CsvReader(FileReader):
         return Loaded(parsed.rows, broken, whole)
 
     def conversion(self, name: str, found: pl.DataType, kept: pl.DataType) -> Conversion:
-        """Each field has to read as the type."""
         if found == pl.Null:
             return Conversion(pl.lit(None, dtype=kept))
         form = self.source.time_formats().get(name)

@@ -42,7 +42,6 @@ class JsonLinesReader(FileReader):
     """Reads a file of JSON lines."""
 
     def found(self) -> Found:
-        """The keys of the first lines, with the types of their values."""
         said = self.said()
         first = islice(_lines(text_of(self.source, self.file)), LOOKED_AT)
         lines, objects, _ = _decoded(first, msgspec.json.Decoder(dict[str, Any]).decode)
@@ -56,7 +55,6 @@ class JsonLinesReader(FileReader):
         return Found(types | said, pl.DataFrame(texts))
 
     def load(self, schema: Schema, between: tuple[int, int] | None) -> Loaded:  # noqa: ARG002 - text has no statistics
-        """Read the wanted keys; a line with a value of another kind is set aside."""
         fields = {name: f"f{number}" for number, name in enumerate(schema)}
         row = msgspec.defstruct(
             "Row",
@@ -90,7 +88,6 @@ class JsonLinesReader(FileReader):
         return Loaded(rows, broken_rows(texts, numbers, [reason for _, reason in reasons]), whole)
 
     def conversion(self, name: str, found: pl.DataType, kept: pl.DataType) -> Conversion:
-        """Times, dates and decimals are text until here; all else has its type already."""
         if _is_written(kept) and found == pl.String:
             form = self.source.time_formats().get(name)
             return of_text(name, kept, self.source.time_zone, form, said=True)

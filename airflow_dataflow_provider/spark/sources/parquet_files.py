@@ -23,14 +23,12 @@ class ParquetReader(FileReader):
     has_lines: ClassVar[bool] = False
 
     def found(self) -> Found:
-        """The columns of the file, from its footer."""
         scan = self._scan()
         types = scan.collect_schema()
         texts = [name for name in self.source.columns() if types.get(name) == pl.String]
         return Found(types, scan.select(texts).head(LOOKED_AT).collect() if texts else pl.DataFrame())
 
     def load(self, schema: Schema, between: tuple[int, int] | None) -> Loaded:
-        """Read the wanted columns, without row groups that hold no event time of interest."""
 
         def scan() -> pl.LazyFrame:
             return self._scan() if between is None else self._filtered(between)
@@ -39,7 +37,6 @@ class ParquetReader(FileReader):
         return Loaded(rows, pl.DataFrame(), lambda mask: scan().collect().filter(mask))
 
     def conversion(self, name: str, found: pl.DataType, kept: pl.DataType) -> Conversion | None:
-        """Values of the same kind are compared with what they become."""
         zone = self.source.time_zone
         return of_column(name, found, kept, zone) if may_become(found, kept, has_zone=zone is not None) else None
 

@@ -93,7 +93,7 @@ def test_steps_of_all_forms_follow_one_another_and_carry_what_belongs_to_an_elem
         Vectorised(lambda frame: frame.filter(pl.col("number") < 10)),
         SparkColumns(number="number + 1"),
         SparkColumns(number="number * 10"),
-        AssignWindows(FixedWindows("1s")),
+        AssignWindows(FixedWindows(dt.timedelta(microseconds=1))),
         PerElement(lambda row: [{"n": row["number"]}, {"n": None}], {"n": int}),
         SparkColumns("n IS NOT NULL", n="CAST(n AS INT)"),
         Vectorised(lambda frame: frame.with_columns(m=pl.col("n") + 1)),
