@@ -1,7 +1,7 @@
-"""Accumulators that hold many values: sets, lists in order, counted values. One list column each.
+"""Accumulators that hold many values: sets, sorted lists, counted values. One list column each.
 
-Inside a group values are only put together, as they come; then one call puts all groups' lists into their normal form.
-That form is unique, so that equal accumulators are equal columns.
+Inside a group values are only concatenated; then one call brings the lists of all groups into a normal form. That form
+is unique, so that equal accumulators are equal columns.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing_extensions import override
 
 from airflow_dataflow_provider.spark.aggregates.aggregate import SIGN, Aggregate, Field, number
 from airflow_dataflow_provider.spark.aggregates.division import quotient
-from airflow_dataflow_provider.spark.aggregates.in_frames import carrying
+from airflow_dataflow_provider.spark.aggregates.polars_errors import carrying
 from airflow_dataflow_provider.spark.aggregates.ragged import ROW, Ragged, from_entries
 
 COUNT = "count"
 Normalise = Callable[[pl.DataFrame], pl.DataFrame]
 """Entries in any order, with their :data:`ROW`, to entries in the normal form, sorted by row."""
 Read = Callable[[Ragged], pl.Series]
-"""What the result of each row is."""
+"""The result of each row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +94,17 @@ class CollectedValues(Aggregate):
         )
 
 
-def in_order(entries: pl.DataFrame) -> pl.DataFrame:
+def sorted_entries(entries: pl.DataFrame) -> pl.DataFrame:
     """All entries, sorted."""
     return entries.sort(entries.columns)
 
 
-def once(entries: pl.DataFrame) -> pl.DataFrame:
+def distinct(entries: pl.DataFrame) -> pl.DataFrame:
     """Each entry once, sorted."""
     return entries.unique().sort(entries.columns)
 
 
-def first_of(k: int, *, greatest: bool) -> Normalise:
+def at_most(k: int, *, greatest: bool) -> Normalise:
     """The ``k`` greatest entries of each row, greatest first, or the ``k`` least. Of two columns the left one decides.
 
     A null in a struct is less than any value, and NaN greater.
@@ -121,7 +121,7 @@ def first_of(k: int, *, greatest: bool) -> Normalise:
 
 
 def counted(entries: pl.DataFrame) -> pl.DataFrame:
-    """Each entry once with its count, sorted; a count may be negative, but what comes to zero is gone."""
+    """Each entry once with its count, sorted. A count may be negative; entries that count zero go."""
     by = [name for name in entries.columns if name != COUNT]
     return entries.group_by(by).agg(pl.col(COUNT).sum()).filter(pl.col(COUNT) != 0).sort(by)
 
@@ -147,7 +147,7 @@ def bag(
     retracting: bool = True,
     skip_nulls: bool = True,
 ) -> Aggregate:
-    """Values with their counts, sorted by value: what can be undone whatever is read of it."""
+    """Values with their counts, sorted by value: retractions work for every result."""
     sign = pl.col(SIGN).cast(pl.Int64) if retracting else pl.lit(1, dtype=pl.Int64)
     all_types = {**types, COUNT: pl.Int64()}
     return CollectedValues(
@@ -156,13 +156,13 @@ def bag(
         entry({**columns, COUNT: sign}, all_types, skip_nulls=skip_nulls),
         all_types,
         counted,
-        lambda ragged: read(there(ragged)),
+        lambda ragged: read(without_negative(ragged)),
         output,
     )
 
 
-def there(ragged: Ragged) -> Ragged:
-    """Without what has been taken back before it came."""
+def without_negative(ragged: Ragged) -> Ragged:
+    """Without entries that were retracted before they came."""
     entries = ragged.entries()
     return from_entries(entries.filter(pl.col(COUNT) > 0), len(ragged.lengths))
 
@@ -174,12 +174,12 @@ def repeated(ragged: Ragged) -> Ragged:
     return from_entries(entries[places].drop(COUNT), len(ragged.lengths))
 
 
-# What is read
+# Results
 
 
-def where(some: np.ndarray[tuple[int], np.dtype[np.bool_]], values: pl.Series) -> pl.Series:
+def null_unless(mask: np.ndarray[tuple[int], np.dtype[np.bool_]], values: pl.Series) -> pl.Series:
     """The values, null elsewhere."""
-    return pl.select(pl.when(pl.Series(some)).then(values)).to_series()
+    return pl.select(pl.when(pl.Series(mask)).then(values)).to_series()
 
 
 def field(ragged: Ragged, name: str) -> pl.Series:
@@ -187,22 +187,22 @@ def field(ragged: Ragged, name: str) -> pl.Series:
     return ragged.values.struct.field(name)
 
 
-def one(name: str, *, last: bool = False) -> Read:
+def first_or_last(name: str, *, last: bool = False) -> Read:
     """A column of the first or last entry; null where there is none."""
 
     def read(ragged: Ragged) -> pl.Series:
         places = ragged.offsets[1:] - 1 if last else ragged.offsets[:-1]
-        return field(ragged, name).gather(where(ragged.lengths > 0, pl.Series(places)))
+        return field(ragged, name).gather(null_unless(ragged.lengths > 0, pl.Series(places)))
 
     return read
 
 
-def listed(name: str, dtype: pl.DataType) -> Read:
+def as_list(name: str, dtype: pl.DataType) -> Read:
     """A column of all entries, as a list."""
     return lambda ragged: Ragged(ragged.offsets, field(ragged, name)).to_lists(pl.List(dtype))
 
 
-def size(ragged: Ragged) -> pl.Series:
+def entry_count(ragged: Ragged) -> pl.Series:
     """How many entries there are."""
     return pl.Series(ragged.lengths, dtype=pl.Int64)
 
@@ -217,9 +217,9 @@ def quantiles(ranks: tuple[float, ...], name: str) -> Read:
         wanted = np.maximum(np.ceil(np.outer(total, ranks)), 1).astype(np.int64) + before[:, None]
         # Of a row without values the place is another row's, or none; its list is not taken.
         places = np.minimum(np.searchsorted(upto[1:], wanted.ravel()), len(values) - 1)
-        found = values.gather(where(np.repeat(total > 0, len(ranks)), pl.Series(places)))
+        found = values.gather(null_unless(np.repeat(total > 0, len(ranks)), pl.Series(places)))
         offsets = np.arange(len(total) + 1) * len(ranks)
-        return where(total > 0, Ragged(offsets, found).to_lists(pl.List(pl.Float64())))
+        return null_unless(total > 0, Ragged(offsets, found).to_lists(pl.List(pl.Float64())))
 
     return read
 
@@ -246,8 +246,8 @@ def spread(name: str, *, sample: bool, root: bool) -> Read:
     return read
 
 
-def best(ragged: Ragged, k: int) -> Ragged:
+def top_k(ragged: Ragged, k: int) -> Ragged:
     """The ``k`` greatest of a bag, greatest first, each as often as it counts."""
     capped = ragged.entries().with_columns(pl.col(COUNT).clip(upper_bound=k))
     rows = len(ragged.lengths)
-    return from_entries(first_of(k, greatest=True)(repeated(from_entries(capped, rows)).entries()), rows)
+    return from_entries(at_most(k, greatest=True)(repeated(from_entries(capped, rows)).entries()), rows)

@@ -30,7 +30,7 @@ from airflow_dataflow_provider.model.par_do import EVENT_TIME as EVENT
 from airflow_dataflow_provider.spark.aggregates import collected_values, exact_sums, sums, user_defined
 from airflow_dataflow_provider.spark.aggregates.aggregate import Aggregate, number
 from airflow_dataflow_provider.spark.aggregates.collected_values import CollectedValues, bag, entry
-from airflow_dataflow_provider.spark.aggregates.extremes import Extreme, Outermost
+from airflow_dataflow_provider.spark.aggregates.extremes import FirstOrLast, MinOrMax
 from airflow_dataflow_provider.spark.aggregates.sketches import DistinctSketch, QuantileSketch
 from airflow_dataflow_provider.spark.aggregates.spread import Moments
 
@@ -64,9 +64,9 @@ def compile_aggregate(  # noqa: C901 - one case a combiner
         case Variance(column=column):
             return compiler.variance(combiner)
         case Min(column=column) | Max(column=column):
-            return compiler.extreme(column, greatest=isinstance(combiner, Max))
+            return compiler.min_or_max(column, greatest=isinstance(combiner, Max))
         case First(column=column) | Last(column=column):
-            return compiler.outermost(column, latest=isinstance(combiner, Last))
+            return compiler.first_or_last(column, latest=isinstance(combiner, Last))
         case Collect(column=column):
             return compiler.collect(column)
         case CountDistinct():
@@ -112,38 +112,40 @@ class _Compiler:
             types={_VALUE: pl.Float64()},
         )  # fmt: skip
 
-    def extreme(self, column: str, *, greatest: bool) -> Aggregate:
+    def min_or_max(self, column: str, *, greatest: bool) -> Aggregate:
         dtype = self._ordered(column)
         if self.retracting:
-            return self._bag({_VALUE: column}, collected_values.one(_VALUE, last=greatest), dtype)
-        return Extreme(self.name, column, dtype, greatest)
+            return self._bag({_VALUE: column}, collected_values.first_or_last(_VALUE, last=greatest), dtype)
+        return MinOrMax(self.name, column, dtype, greatest)
 
-    def outermost(self, column: Columns, *, latest: bool) -> Aggregate:
+    def first_or_last(self, column: Columns, *, latest: bool) -> Aggregate:
         dtype = self._ordered_columns(column)
         if self.retracting:
-            return self._bag({_AT: EVENT, _VALUE: column}, collected_values.one(_VALUE, last=latest), dtype)
+            return self._bag({_AT: EVENT, _VALUE: column}, collected_values.first_or_last(_VALUE, last=latest), dtype)
         if isinstance(column, str):
-            return Outermost(self.name, column, dtype, latest)
-        normalise, read = collected_values.first_of(1, greatest=latest), collected_values.one(_VALUE)
+            return FirstOrLast(self.name, column, dtype, latest)
+        normalise, read = collected_values.at_most(1, greatest=latest), collected_values.first_or_last(_VALUE)
         return self._collected("row", {_AT: EVENT, _VALUE: column}, normalise, read, dtype)
 
     def collect(self, column: Columns) -> Aggregate:
         dtype = self._ordered_columns(column)
-        read, output = collected_values.listed(_VALUE, dtype), pl.List(dtype)
+        read, output = collected_values.as_list(_VALUE, dtype), pl.List(dtype)
         if self.retracting:
             return self._bag(
                 {_AT: EVENT, _VALUE: column}, lambda ragged: read(collected_values.repeated(ragged)), output
             )
-        return self._collected("values", {_AT: EVENT, _VALUE: column}, collected_values.in_order, read, output)
+        return self._collected("values", {_AT: EVENT, _VALUE: column}, collected_values.sorted_entries, read, output)
 
     def distinct(self, combiner: CountDistinct) -> Aggregate:
         column = combiner.column
         dtype = self._ordered(column)
         if self.retracting:
-            return self._bag({_VALUE: column}, collected_values.size, pl.Int64())
+            return self._bag({_VALUE: column}, collected_values.entry_count, pl.Int64())
         if not combiner.exact:
             return DistinctSketch(self.name, column, dtype, combiner.lg_k)
-        return self._collected("values", {_VALUE: column}, collected_values.once, collected_values.size, pl.Int64())
+        return self._collected(
+            "values", {_VALUE: column}, collected_values.distinct, collected_values.entry_count, pl.Int64()
+        )
 
     def quantiles(self, combiner: Quantiles) -> Aggregate:
         self._accumulating(combiner.column)
@@ -161,11 +163,11 @@ class _Compiler:
         if combiner.by is not None:
             self._ordered(combiner.by)
             columns = {_RANK: combiner.by, **columns}
-        read, output = collected_values.listed(_VALUE, dtype), pl.List(dtype)
-        normalise = collected_values.first_of(combiner.k, greatest=True)
+        read, output = collected_values.as_list(_VALUE, dtype), pl.List(dtype)
+        normalise = collected_values.at_most(combiner.k, greatest=True)
         if not self.retracting:
             return self._collected("values", columns, normalise, read, output)
-        return self._bag(columns, lambda ragged: read(collected_values.best(ragged, combiner.k)), output)
+        return self._bag(columns, lambda ragged: read(collected_values.top_k(ragged, combiner.k)), output)
 
     # The parts that these are made of
 

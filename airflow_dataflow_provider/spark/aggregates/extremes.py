@@ -1,4 +1,4 @@
-"""The least and the greatest, the first and the last: one value wins, and is all that is kept."""
+"""``Min``, ``Max``, ``First`` and ``Last``: the accumulator is one value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from airflow_dataflow_provider.spark.aggregates.aggregate import Aggregate, Fiel
 
 
 @dataclass(frozen=True, slots=True)
-class Extreme(Aggregate):
+class MinOrMax(Aggregate):
     """``Min`` or ``Max``. NaN is greater than any number."""
 
     name: str
@@ -65,7 +65,7 @@ def fold(values: pl.Expr, dtype: pl.DataType, *, greatest: bool) -> pl.Expr:
 
 
 @dataclass(frozen=True, slots=True)
-class Outermost(Aggregate):
+class FirstOrLast(Aggregate):
     """``First`` or ``Last`` by event time; of several at one instant the least or the greatest."""
 
     name: str
@@ -100,7 +100,7 @@ class Outermost(Aggregate):
         at, value = (pl.col(field.name) for field in self.fields)
         other_at, other = (pl.col(field.name + suffix) for field in self.fields)
         when = pl.max_horizontal(at, other_at) if self.latest else pl.min_horizontal(at, other_at)
-        [tied] = Extreme(self.name, self.column, self.dtype, self.latest).pair(suffix)
+        [tied] = MinOrMax(self.name, self.column, self.dtype, self.latest).pair(suffix)
         # A null on the other side wins against nothing.
         other_wins = at.is_null() | (other_at == when)
         chosen = pl.when(at == other_at).then(tied).when(other_wins).then(other).otherwise(value)

@@ -1,4 +1,4 @@
-"""Sums that leave 64 bits: refused by name, never wrapped around."""
+"""Sums that leave 64 bits are refused by name; they never wrap around."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import polars as pl
 
 from airflow_dataflow_provider.model.errors import DataError
-from airflow_dataflow_provider.spark.aggregates.in_frames import errors_carried
+from airflow_dataflow_provider.spark.aggregates.polars_errors import errors_carried
 
 _TOO_LARGE = re.compile(r"conversion from `i128` to `i64` failed in column '([^']*)'")
 

@@ -1,4 +1,4 @@
-"""Accumulators that only their own code can read: sketches, and what a user's Python keeps. One binary column each.
+"""Accumulators as bytes: sketches, and those of users' combiners in Python. One binary column each.
 
 One Python call a group makes, merges or reads one; that is the price of a sketch, and why built-in combiners keep plain
 columns where they can. Null is the accumulator of nothing.
@@ -14,7 +14,7 @@ import polars as pl
 from typing_extensions import override
 
 from airflow_dataflow_provider.spark.aggregates.aggregate import Aggregate, Field
-from airflow_dataflow_provider.spark.aggregates.in_frames import carrying
+from airflow_dataflow_provider.spark.aggregates.polars_errors import carrying
 from airflow_dataflow_provider.spark.aggregates.ragged import Ragged
 
 
@@ -31,7 +31,7 @@ class Packed(Aggregate):
     @property
     @abstractmethod
     def entry(self) -> pl.Expr:
-        """What is read of a row; null is skipped."""
+        """The value of a row; null is skipped."""
 
     @property
     @abstractmethod

@@ -1,7 +1,7 @@
-"""Lists, flat: the values of all rows one after the other, and where each row's begin.
+"""List columns as one flat column of values, with the offset at which each row begins.
 
-Accumulators that hold many values are list columns. What is done to them is done to all rows' values at once, sorted
-and grouped with the row's number in front: an operation a row costs microseconds, and there are hundreds of thousands.
+Operations on accumulators that hold many values work on the values of all rows at once, sorted and grouped by the row's
+number: one operation a row would cost microseconds for each of hundreds of thousands of rows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ class Ragged:
 
     @property
     def lengths(self) -> Offsets:
-        """How many values each row has."""
         return np.diff(self.offsets)
 
     @property

@@ -14,7 +14,7 @@ from airflow_dataflow_provider.spark.aggregates.division import quotient
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What one accumulator column adds up.
+    """One accumulator column that adds up.
 
     Integers are added in 128 bits and cast back strictly, so that none can wrap unseen.
     """
@@ -28,18 +28,16 @@ class Term:
         return pl.Int128() if self.field.dtype == pl.Int64 else self.field.dtype
 
     def merge(self) -> pl.Expr:
-        """Inside a group."""
         return pl.col(self.field.name).cast(self._wide).sum().cast(self.field.dtype)
 
     def pair(self, suffix: str) -> pl.Expr:
-        """Side by side."""
         left, right = pl.col(self.field.name), pl.col(self.field.name + suffix)
         return (left.cast(self._wide) + right).cast(self.field.dtype)
 
 
 @dataclass(frozen=True, slots=True)
 class Additive(Aggregate):
-    """Columns that add up, and what is read off them."""
+    """Columns that add up, and the result read from them."""
 
     name: str
     terms: tuple[Term, ...]
@@ -73,8 +71,8 @@ class Additive(Aggregate):
 
 def counting(name: str, column: str | None, *, retracting: bool = False) -> Term:
     """The number of rows, or of a column's values."""
-    some = pl.lit(1) if column is None else pl.col(column).is_not_null()
-    lift, make = some.cast(pl.Int64), pl.len() if column is None else pl.col(column).count()
+    counted = pl.lit(1) if column is None else pl.col(column).is_not_null()
+    lift, make = counted.cast(pl.Int64), pl.len() if column is None else pl.col(column).count()
     if retracting:
         lift = pl.col(SIGN).cast(pl.Int64) * lift
         make = lift.sum()
@@ -97,7 +95,7 @@ def count(name: str, column: str | None, *, retracting: bool) -> Aggregate:
 
 
 def total(name: str, column: str, dtype: pl.DataType, *, retracting: bool) -> Aggregate:
-    """``Sum`` of what can be subtracted exactly, or is never taken back."""
+    """``Sum`` of values that can be subtracted exactly, or are never retracted."""
     term = adding(name, column, dtype, retracting=retracting)
     return Additive(name, (term,), pl.col(term.field.name))
 

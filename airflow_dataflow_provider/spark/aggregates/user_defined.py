@@ -1,4 +1,4 @@
-"""The user's own combiners: Python called a row, or expressions that run as they stand."""
+"""Users' own combiners: Python called for each row, or polars expressions."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ class Scalar(Packed):
             return [self._pack(entries[start:stop]) for start, stop in pairwise(rows.offsets.tolist())]
 
     def _pack(self, rows: Sequence[Mapping[str, Any]]) -> bytes | None:
-        accumulator, some = self.combiner.create(), False
+        accumulator, has_values = self.combiner.create(), False
         for row in rows:
             value = self.combiner.value_of(row, row[EVENT])
             if value is not None:
                 fold = self.combiner.add if row[SIGN] > 0 else self.combiner.uncombine
-                accumulator, some = fold(accumulator, value), True
-        return dump(accumulator, self.combiner) if some else None
+                accumulator, has_values = fold(accumulator, value), True
+        return dump(accumulator, self.combiner) if has_values else None
 
     @override
     def merged(self, parts: Sequence[bytes]) -> bytes:
@@ -107,7 +107,7 @@ class Scalar(Packed):
 
 @contextmanager
 def _blamed(name: str, combiner: Combiner) -> Iterator[None]:
-    """Around calls of what a user wrote.
+    """Wraps calls of a user's code.
 
     Raises:
         DataError: ``DATA_COMBINER`` with what it raised, and where.
@@ -147,7 +147,7 @@ def _results(name: str, combiner: Combiner, values: list[Any]) -> pl.Series:
 
 
 def scalar(name: str, combiner: Combiner, schema: Mapping[str, pl.DataType], *, retracting: bool) -> Aggregate:
-    """A combiner in plain Python. What it cannot take back is kept as rows with their counts."""
+    """A combiner in plain Python. If it cannot retract, its rows are kept with their counts."""
     output = result_type(combiner)
     if not retracting or combiner.retractable() is combiner:
         return Scalar(name, combiner, retracting)

@@ -1,4 +1,4 @@
-"""Errors with a code, on their way out of functions that polars calls.
+"""Carries errors with a code out of functions that polars calls.
 
 Polars raises the exception of such a function anew, from its class and its text alone, with words of its own behind the
 text. An error with a code would not survive that.
