@@ -150,7 +150,7 @@ class MapTask:
             files.append(split.path)
             accepted += len(found.rows) + is_partly_read
             if len(found.rejected):
-                reasons.update(found.rejected["_reason"])
+                reasons.update(dict(found.rejected["_reason"].value_counts().iter_rows()))
                 rejected_files.append(set_aside(context.state_url, REJECTED_FOLDER, context.epoch, found.rejected))
         counts = RowCounts(reasons.total(), rejected=reasons.total(), reasons=commonest(reasons))
         self._count(MapReport(counts, accepted, tuple(files), rejected_files=tuple(rejected_files)))
