@@ -1,10 +1,10 @@
-"""What a job tells the world: its watermarks, what it has done, who drives it, and what it is asked to do.
+"""The published progress of a job: its watermarks, epochs, owner, and requests.
 
 A pipeline's *state URL* holds a few small JSON documents beside the engine's own files. They are append-only and
-readable by a human, and no reader ever sees half of one:
+readable by people, and a reader always sees a whole document:
 
-* ``pipeline.json``: whose state this is (:mod:`.identity`);
-* ``owners/``: who drives the pipeline, with a fencing token and a heartbeat (:mod:`.owner`);
+* ``pipeline.json``: the identity of the pipeline (:mod:`.identity`);
+* ``owners/``: the drivers of the pipeline, with a fencing token and a heartbeat (:mod:`.owner`);
 * ``epochs/``: plan, prepared result and commit of every epoch (:mod:`.records`, :mod:`.log`), old ones packed
   (:mod:`.epoch_documents`, :mod:`.archive`);
 * ``requests/``: stop, drain, signal (:mod:`.requests`).

@@ -1,4 +1,4 @@
-"""The wall clock: the one place where progress reads real time, for callers that pass no clock of their own."""
+"""The wall clock, for callers that pass no clock of their own."""
 
 from __future__ import annotations
 

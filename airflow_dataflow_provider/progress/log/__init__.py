@@ -1,1 +1,1 @@
-"""The epoch log: what was planned, what came of it, what is committed."""
+"""The epoch log: plans, results and commits of epochs."""

@@ -1,7 +1,7 @@
-"""An archive: the documents of a thousand epochs in one file, which any tool reads.
+"""An archive: the documents of a thousand epochs in one file.
 
-JSON lines, one an epoch (``{"epoch": 7, "plan": {...}, "prepared": {...}, "commit": {...}}``), compressed with gzip,
-whose checksum tells damage. Measured in ``docs/decisions/0015-epoch-archives.md``.
+It has JSON lines, one an epoch (``{"epoch": 7, "plan": {...}, "prepared": {...}, "commit": {...}}``), compressed with
+gzip, whose checksum detects damage. ``docs/decisions/0015-epoch-archives.md`` has measurements.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def unpack(archive: bytes) -> list[bytes]:
     """The lines of an archive, one an epoch.
 
     Raises:
-        ValueError: it is not what was written.
+        ValueError: the archive is damaged.
     """
     try:
         return gzip.decompress(archive).splitlines()

@@ -20,10 +20,10 @@ class Coverage:
     """A set of intervals: every window that ends in one of them has been computed.
 
     Guarantees:
-        The intervals are in order, and neither overlap nor touch: equal sets are equal values.
+        The intervals are in order, and neither overlap nor touch, so equal sets are equal values.
 
     Costs:
-        One interval while batches follow one another; one more for each gap.
+        One interval for consecutive batches, and one more for each gap.
     """
 
     intervals: tuple[Interval, ...] = ()
@@ -45,7 +45,7 @@ class Coverage:
         return any(each.contains(first) and each.contains(end) for each in self.intervals)
 
     def describe(self) -> str:
-        """For people: the latest intervals first."""
+        """The intervals for messages, the latest first."""
         if not self.intervals:
             return "no interval is computed yet"
         named = [str(each) for each in reversed(self.intervals[-_NAMED:])]

@@ -1,8 +1,8 @@
-"""The documents of the epoch log: one by one while they are young, a thousand epochs to a file once they are old.
+"""The documents of the epoch log: single files for new epochs, one archive for each thousand old epochs.
 
-A stream with an epoch every ten seconds leaves 26,000 documents a day. The :mod:`archive <.archive>` of a group of
-epochs (``epochs/000000007.jsonl.gz``) is created before the documents that it holds are removed, so every document can
-be read at every moment.
+A stream with an epoch every ten seconds writes 26,000 documents a day. The :mod:`archive <.archive>` of a group of
+epochs (``epochs/000000007.jsonl.gz``) is created before its documents are deleted, so every document can be read at
+every moment.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ COMMIT: Final = "commit.json"
 _FOLDER: Final = "epochs"
 _ENDING: Final = ".jsonl.gz"
 _YOUNG_GROUPS: Final = 2
-"""The newest groups, which stay as they are: the one that grows, and a whole one."""
+"""The number of newest groups that are not archived: the one that grows, and a whole one."""
 _READERS: Final = 16
-"""How many documents are read at once for an archive: an object store takes its time for each."""
+"""The number of documents that are read at once for an archive, since an object store is slow to answer."""
 
 _log = logging.getLogger(__name__)
 
@@ -44,12 +44,12 @@ def has_epochs(store: Store) -> bool:
 class EpochDocuments:
     """Finds and reads the documents of the epoch log, archived or not.
 
-    Where a group has an archive, that is what counts: documents beside it are what a crash left of the same content, or
-    what a driver wrote that slept through all of it.
+    If a group has an archive, only the archive counts. Documents beside it were left by a crash, or were written by a
+    driver that was suspended for long.
 
     Costs:
-        Young epochs cost what their documents do. The first look into an archive reads all of it (about 1 MB); the last
-        one that was looked into stays in memory.
+        A new epoch costs the reads of its documents. The first read from an archive loads all of it (about 1 MB); the
+        archive that was read last stays in memory.
     """
 
     def __init__(self, store: Store) -> None:
@@ -61,7 +61,7 @@ class EpochDocuments:
         self._opened: tuple[int, list[bytes]] | None = None
 
     def put(self, epoch: int, kind: str, document: Json, parse: Callable[[Json], T]) -> T:
-        """Create a document of an epoch; the answer is the stored one."""
+        """Create a document of an epoch, and return it; or return the one that exists already."""
         path = self._files.path(epoch, kind)
         stored = parse_document(self._store, path, self._store.put_if_absent(path, document), parse)
         self._written = max(self._written, epoch)
@@ -79,7 +79,7 @@ class EpochDocuments:
                 return parse_document(self._store, path, self._store.read_json(path), parse)
             except FileNotFoundError:
                 if epoch >= self._written > -1:
-                    return None  # we are at work on it, and nobody archives an epoch that has no successors
+                    return None  # this driver is writing it, and an epoch without successors is never archived
             self._look()
             if group not in self._archived:
                 return None
@@ -101,16 +101,16 @@ class EpochDocuments:
             if group >= since // GROUP:
                 entries = [] if group in self._archived else list(self._files.in_group(group, kinds))
                 if group != groups[-1] and group not in self._archived:
-                    self._look()  # its documents may have gone into an archive while they were listed
+                    self._look()  # the group may have been archived while its documents were listed
                 if group in self._archived:
                     entries = _all(group, kinds)
                 yield from (entry for entry in entries if entry[0] >= since)
 
     def compact(self) -> bool:
-        """Archive the oldest group that is not, if it is old enough; whether there was one.
+        """Archive the oldest group that is not archived and is followed by a whole group; whether there was one.
 
-        Only a driver may call this, between two epochs. A group is old once a whole one follows it. It stays as it is,
-        with a warning, where a plan or a commit of it is missing or damaged.
+        Only a driver may call this, between two epochs. A group of which a plan or a commit is missing or damaged is
+        not archived; it is logged as a warning.
         """
         groups = self._look()
         for group in groups[:-_YOUNG_GROUPS]:
@@ -126,7 +126,7 @@ class EpochDocuments:
             except StateError as error:
                 if error.code != "STATE_UNREADABLE":
                     raise
-                _log.warning("%s cannot be archived and stays as it is: %s", self._store.child(folder), error)
+                _log.warning("%s cannot be archived: %s", self._store.child(folder), error)
                 continue
             self._store.delete(folder, recursive=True)
             self._archived |= {group}
@@ -159,10 +159,10 @@ class EpochDocuments:
         with contextlib.suppress(FileExistsError):
             self._store.create(path, archive)
         if self._lines(group) != unpack(archive):
-            raise unreadable(self._store.child(path), "it does not hold what the documents of its epochs say")
+            raise unreadable(self._store.child(path), "it differs from the documents of its epochs")
 
     def _look(self) -> list[int]:
-        """List the groups that there are, and remember which have an archive."""
+        """List the groups, and remember those with an archive."""
         names = self._store.list(_FOLDER)
         self._folders = frozenset(int(name) for name in names if name.isdecimal())
         archives = (name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING))
@@ -179,7 +179,7 @@ class EpochDocuments:
         except (ValueError, IndexError) as error:
             raise unreadable(where, f"epoch {epoch}: {error}") from error
         if document.get("epoch") != epoch:
-            raise unreadable(where, f"epoch {epoch} is not where it belongs")
+            raise unreadable(where, f"epoch {epoch} is not in its place")
         return document
 
     def _lines(self, group: int) -> list[bytes]:
@@ -194,7 +194,7 @@ class EpochDocuments:
 
 
 def _all(group: int, kinds: tuple[str, ...]) -> list[tuple[int, str]]:
-    """The plans and commits of an archive: it has them all."""
+    """The plans and commits of an archive, which has all of them."""
     return [(epoch, kind) for epoch in range(group * GROUP, (group + 1) * GROUP) for kind in sorted(kinds)]
 
 

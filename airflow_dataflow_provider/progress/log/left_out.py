@@ -1,4 +1,4 @@
-"""Splits that an epoch was to read and has not read: a batch did not wait for them, or they were away."""
+"""Splits that were planned and are not read: a batch did not wait for them, or they were missing."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from airflow_dataflow_provider.progress.store.store import Json
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Files that were planned and are not read yet; an epoch takes them up once they are there.
+    """Files that were planned and are not read yet; a later epoch reads them once they exist.
 
-    An empty file counts as a byte, so that leaving it out shows.
+    An empty file counts as one byte, so that it is not lost among the others.
 
     Args:
-        files: which.
-        of: the bytes of the whole input that they are part of.
+        files: the files.
+        of: the bytes of the whole input.
     """
 
     files: tuple[Split, ...]
@@ -30,16 +30,15 @@ class LeftOut:
 
     @property
     def bytes(self) -> int:
-        """How much is left out."""
         return counted_bytes(self.files)
 
     @property
     def percent_read(self) -> float:
-        """How much of the input is read, above 0 and below 100."""
+        """The percentage of the input's bytes that is read, above 0 and below 100."""
         return 100 * (self.of - self.bytes) / self.of
 
     def describe(self) -> str:
-        """For people, e.g. ``1 file, 1.2 MB, 4.9 % of the input``."""
+        """The files for messages, e.g. ``1 file, 1.2 MB, 4.9 % of the input``."""
         count = f"{len(self.files):,} file{'s' if len(self.files) > 1 else ''}"
         return f"{count}, {_size(self.bytes)}, {100 - self.percent_read:.3g} % of the input"
 
@@ -56,19 +55,19 @@ def left_out_after(before: LeftOut | None, planned: Sequence[Split], done: Colle
     """The files that are left out after an epoch: those left out before and those planned, less those read or given up.
 
     Args:
-        before: what was left out before it.
-        planned: the splits of its plan; of a file that was left out before, the version that counts from now on.
-        done: the paths of what it has read, and of what is to be forgotten.
+        before: the files left out before the epoch.
+        planned: the splits of its plan, with the new version of a file that was left out before.
+        done: the paths that it has read, and those that are to be forgotten.
     """
     left = tuple(split for path, split in _expected(before, planned).items() if path not in done)
     return LeftOut(left, input_bytes(before, planned)) if left else None
 
 
 def input_bytes(before: LeftOut | None, planned: Sequence[Split]) -> int:
-    """The bytes of an epoch's whole input: what was left out before it, and what it has planned.
+    """The bytes of an epoch's whole input: the files left out before it, and those of its plan.
 
-    Where it plans nothing new, it is the input of the epoch that left something out: a run that is repeated goes on
-    where the first one stood.
+    If the plan has no new file, it is the input of the epoch that left files out, so that a repeated run continues the
+    first one.
     """
     expected = counted_bytes(_expected(before, planned).values())
     known = set[str]() if before is None else {split.path for split in before.files}
@@ -82,7 +81,7 @@ def _expected(before: LeftOut | None, planned: Sequence[Split]) -> dict[str, Spl
 
 
 def counted_bytes(splits: Iterable[Split]) -> int:
-    """The bytes of some splits, of an empty one one."""
+    """The bytes of some splits; an empty one counts as one byte."""
     return sum(max(1, split.size) for split in splits)
 
 

@@ -1,16 +1,19 @@
-"""How many rows an epoch, or several, have read, and what became of those that no pane has."""
+"""Counts of the rows of epochs, and of the rows that are in no pane."""
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from airflow_dataflow_provider.progress.store.documents import bad_record
 from airflow_dataflow_provider.progress.store.store import Json
 
 _MOST_REASONS: Final = 8
 _OTHER_REASONS: Final = "other reasons"
+_NUMBERS: Final = ("read", "late", "expired", "rejected", "implausible")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +21,12 @@ class RowCounts:
     """Rows of an epoch, or of several.
 
     Args:
-        read: all of them.
-        late: those that came after the watermark had passed the end of their window.
-        expired: those that no window took any more: late beyond the allowed lateness.
-        rejected: those that cannot be read as elements.
-        implausible: those whose delay or arrival time moves no watermark, for a clock must have been wrong.
-        reasons: why rows were rejected, and how many for each reason, the commonest first.
+        read: all rows.
+        late: rows that came after the watermark had passed the end of their window.
+        expired: rows whose window had expired: late beyond the allowed lateness.
+        rejected: rows that cannot be read as elements.
+        implausible: rows with a delay or arrival time that only a wrong clock explains; they move no watermark.
+        reasons: the reasons of rejection with the number of rows of each, the commonest first.
     """
 
     read: int = 0
@@ -38,28 +41,19 @@ class RowCounts:
             raise bad_record(f"{self!r}: a count of rows is negative")
 
     def __add__(self, other: RowCounts) -> RowCounts:
-        return RowCounts(
-            self.read + other.read,
-            self.late + other.late,
-            self.expired + other.expired,
-            self.rejected + other.rejected,
-            self.implausible + other.implausible,
-            commonest(Counter(dict(self.reasons)) + Counter(dict(other.reasons))),
-        )
+        return self._combined(other, operator.add)
 
     def __sub__(self, other: RowCounts) -> RowCounts:
-        return RowCounts(
-            self.read - other.read,
-            self.late - other.late,
-            self.expired - other.expired,
-            self.rejected - other.rejected,
-            self.implausible - other.implausible,
-            commonest(Counter(dict(self.reasons)) - Counter(dict(other.reasons))),
-        )
+        return self._combined(other, operator.sub)
+
+    def _combined(self, other: RowCounts, combine: Callable[[Any, Any], Any]) -> RowCounts:
+        numbers = (combine(getattr(self, name), getattr(other, name)) for name in _NUMBERS)
+        reasons = combine(Counter(dict(self.reasons)), Counter(dict(other.reasons)))
+        return RowCounts(*numbers, reasons=commonest(reasons))
 
     @property
     def accepted(self) -> int:
-        """How many rows were read as elements."""
+        """The number of rows that were read as elements."""
         return self.read - self.rejected
 
     def to_json(self) -> Json:
@@ -75,7 +69,7 @@ class RowCounts:
 
     @classmethod
     def from_json(cls, document: Json) -> RowCounts:
-        """Read back :meth:`to_json`, also of a release that did not count implausible rows and reasons."""
+        """The counts that :meth:`to_json` wrote, also in a release without implausible rows and reasons."""
         return cls(
             document["in"],
             document["late"],
@@ -87,7 +81,7 @@ class RowCounts:
 
 
 def commonest(reasons: Counter[str]) -> tuple[tuple[str, int], ...]:
-    """The commonest reasons; the others are counted together, so that no document grows without end."""
+    """The commonest reasons. The others are counted together, so that documents stay small."""
     named = [
         pair for pair in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0])) if pair[0] != _OTHER_REASONS
     ]

@@ -1,4 +1,4 @@
-"""The windows that are open after an epoch, and what their next panes wait for."""
+"""The windows that are open after an epoch, and the conditions of their next panes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from airflow_dataflow_provider.progress.store.store import Json
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Open windows, and what makes the first of them fire.
+    """Open windows, and the conditions under which the first of them fires.
 
     Args:
-        windows: how many are open.
-        watermarks: for each percentile that a trigger looks at, the earliest end of a window that it has not reached.
-        processing_time: when the first trigger on processing time is due; None if none is.
-        signals: those that would make a window fire.
+        windows: the number of open windows.
+        watermarks: for each percentile of a trigger, the earliest end of a window that the watermark has not reached.
+        processing_time: the time at which the first trigger on processing time is due; None if there is none.
+        signals: the signals that would fire a window.
     """
 
     windows: int = 0
@@ -39,7 +39,7 @@ class Waiting:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Waiting:
-        """Read back :meth:`to_json`; an empty document is of a release that did not tell."""
+        """The value that :meth:`to_json` wrote; an empty document is of a release that did not record it."""
         return cls(
             document.get("windows", 0),
             tuple(sorted((float(share), from_iso(end)) for share, end in document.get("watermarks", {}).items())),

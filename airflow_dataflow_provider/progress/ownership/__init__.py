@@ -1,1 +1,1 @@
-"""Whose state it is, and who drives it."""
+"""The identity of a state's pipeline, and the ownership of drivers."""

@@ -1,4 +1,4 @@
-"""The file in which a driver leaves why it failed, for the program that started it."""
+"""The file to which a driver writes its error, for the program that started it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Final
 from airflow_dataflow_provider.model.errors import DataflowError
 
 VARIABLE: Final = "DATAFLOW_ERROR_FILE"
-"""The environment variable that says where the file is to be, unless the command line does."""
+"""The environment variable with the path of the file, unless the command line gives one."""
 
 
 def leave(path: Path, error: DataflowError) -> None:
-    """Write the error, whole or not at all."""
+    """Write the error atomically."""
     temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps(error.to_json()), encoding="utf-8")
     temporary.replace(path)
 
 
 def read(path: Path) -> DataflowError | None:
-    """The error that a driver has left; None where there is none, or another program's file."""
+    """The error that a driver has written; None without a file, or if another program wrote it."""
     try:
         return DataflowError.from_json(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):

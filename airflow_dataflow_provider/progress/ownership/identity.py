@@ -1,4 +1,4 @@
-"""Whose state a folder holds, and whether a definition still fits it."""
+"""The identity of a state's pipeline, and the check that a definition fits the state."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class PipelineIdentity:
     Args:
         name: the pipeline's name.
         state_id: unique to this state.
-        fingerprint: of the definition.
+        fingerprint: the fingerprint of the definition.
         definition: the definition, as the code that makes it.
         shape: the parts of the definition that the state depends on, each as text.
-        partitions: how many state partitions there are.
+        partitions: the number of state partitions.
         created_at: processing time.
-        signals: the names of the signals that its triggers listen to; None where nobody has recorded them.
+        signals: the names of the signals that its triggers wait for; None where they were not recorded.
         format_version: the layout of the folder.
     """
 
@@ -83,7 +83,7 @@ class PipelineIdentity:
 
 
 def load(store: Store) -> PipelineIdentity | None:
-    """The pipeline whose state this is; None where there is no state.
+    """The pipeline of this state; None where there is no state.
 
     Raises:
         StateError: ``STATE_FORMAT``, if a newer release wrote it; ``STATE_UNREADABLE``.
@@ -103,62 +103,62 @@ def ensure(
     now: Micros,
     signals: frozenset[str] | None = None,
 ) -> PipelineIdentity:
-    """Make the state of a pipeline, or make sure that this one is its own and that the definition fits.
+    """Create the state of a pipeline, or check that the existing one belongs to it and that the definition fits.
 
-    What is not in ``shape`` may change freely, and the number of partitions that the state was made with stays. Before
-    the definition is pinned (:func:`pin`) nothing stands on either.
+    Parts of the definition that are not in ``shape`` may change. The number of partitions of an existing state stays.
+    Before the definition is pinned (:func:`pin`), both may change.
 
     Returns:
-        The identity that stands; as long as nothing is pinned, with the definition of the caller.
+        The stored identity; before the definition is pinned, with the definition of the caller.
 
     Raises:
         StateError: ``STATE_OTHER_PIPELINE``, ``STATE_DEFINITION_CHANGED``, ``STATE_FORMAT``, ``STATE_UNREADABLE``, or
-            ``STATE_FILESYSTEM`` where the store lets a second writer in.
+            ``STATE_FILESYSTEM`` where the store has no exclusive creation.
     """
     ours = PipelineIdentity(name, uuid.uuid4().hex, fingerprint, definition, shape, partitions, now, signals)
-    standing = load(store)
-    if standing is None:
-        standing = _parsed(store, store.put_if_absent(_PATH, ours.to_json()))
-        if standing.state_id == ours.state_id:
-            _refuse_careless(store)
-    if standing.name != name:
+    stored = load(store)
+    if stored is None:
+        stored = _parsed(store, store.put_if_absent(_PATH, ours.to_json()))
+        if stored.state_id == ours.state_id:
+            _check_exclusive_create(store)
+    if stored.name != name:
         raise StateError(
-            f"{store.url} holds the state of pipeline {standing.name!r}, not of {name!r}",
+            f"{store.url} holds the state of pipeline {stored.name!r}, not of {name!r}",
             reason="two pipelines in one state would mix their keys, windows and watermarks",
             hint="give each pipeline a state URL of its own",
             code="STATE_OTHER_PIPELINE",
         )
     if not (_pinned(store) or has_epochs(store)):
-        return replace(ours, state_id=standing.state_id, created_at=standing.created_at)
-    _refuse_changes(store, standing, shape)
-    return standing
+        return replace(ours, state_id=stored.state_id, created_at=stored.created_at)
+    _refuse_changes(store, stored, shape)
+    return stored
 
 
 def pin(store: Store, ours: PipelineIdentity, schema: bytes) -> tuple[PipelineIdentity, bytes]:
-    """Fix the definition and the types of the columns that are read: right before the first epoch is planned.
+    """Fix the definition and the column types of a state, right before the first epoch is planned.
 
-    A run that fails before that leaves nothing that a later one with another definition would have to fit. The document
-    is created once and never replaced or removed, so a driver that was paused cannot take it from one that went on.
+    After a run that fails before that, the definition can still change. The document is created once and never replaced
+    or deleted, so a suspended driver cannot change it.
 
     Args:
         store: the pipeline's state.
-        ours: what this driver runs.
+        ours: the pipeline of this driver.
         schema: the types, as an Arrow file without rows.
 
     Returns:
-        The identity and the types that stand.
+        The stored identity and types.
 
     Raises:
         StateError: ``STATE_DEFINITION_CHANGED`` where another driver has pinned another definition.
     """
     document = {name: value for name, value in ours.to_json().items() if name in _OF_THE_DEFINITION}
-    standing = store.put_if_absent(_PINNED, {**document, _SCHEMA: schema.hex()})
-    _refuse_changes(store, replace(ours, shape=standing["shape"]), ours.shape)
-    return _parsed(store, {**ours.to_json(), **standing}), bytes.fromhex(standing[_SCHEMA])
+    stored = store.put_if_absent(_PINNED, {**document, _SCHEMA: schema.hex()})
+    _refuse_changes(store, replace(ours, shape=stored["shape"]), ours.shape)
+    return _parsed(store, {**ours.to_json(), **stored}), bytes.fromhex(stored[_SCHEMA])
 
 
 def pinned_schema(store: Store) -> bytes | None:
-    """The types of the columns that are read, as :func:`pin` was given them; None before that."""
+    """The types of the columns that :func:`pin` has fixed; None before that."""
     pinned = _pinned(store)
     return bytes.fromhex(pinned[_SCHEMA]) if pinned else None
 
@@ -171,12 +171,12 @@ def _pinned(store: Store) -> Json:
     return load_document(store, _PINNED, dict) or {}
 
 
-def _refuse_changes(store: Store, standing: PipelineIdentity, shape: Mapping[str, str]) -> None:
-    changes = _changes(standing.shape, shape)
+def _refuse_changes(store: Store, stored: PipelineIdentity, shape: Mapping[str, str]) -> None:
+    changes = _changes(stored.shape, shape)
     if changes:
         raise StateError(
-            f"the definition of {standing.name!r} no longer fits its state at {store.url}: " + "; ".join(changes),
-            reason="what is stored for open windows means something else under the new definition",
+            f"the definition of {stored.name!r} no longer fits its state at {store.url}: " + "; ".join(changes),
+            reason="the stored state of open windows has another meaning under the new definition",
             hint="run the new definition on a new state URL and backfill the past, or restore the old definition",
             code="STATE_DEFINITION_CHANGED",
         )
@@ -194,7 +194,7 @@ def _parsed(store: Store, document: Json) -> PipelineIdentity:
     if isinstance(version, int) and version < _FIRST_RELEASED:
         raise StateError(
             f"{store.url} has format {version}, which was never released",
-            reason="its epoch log does not say what was read",
+            reason="its epoch log does not name the files that were read",
             hint="start anew at another state URL and backfill the past",
             code="STATE_FORMAT",
         )
@@ -211,8 +211,8 @@ def _changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _refuse_careless(store: Store) -> None:
-    """Try to create what is there already: some object stores accept the request and ignore its condition."""
+def _check_exclusive_create(store: Store) -> None:
+    """Try to create an existing document: some object stores ignore the condition of the request."""
     data = store.read(_PATH)
     try:
         store.create(_PATH, data)

@@ -1,8 +1,8 @@
-"""Drivers that were started and do not own their pipeline yet.
+"""Drivers that have started and do not own their pipeline yet.
 
-Between a driver's start and its claim there are many seconds: a JVM starts, modules are imported. Whoever starts a
-driver announces it here first and withdraws the announcement once the driver has claimed or ended, so that a stop waits
-for it and does not report that nothing runs.
+Between a driver's start and its claim a JVM starts and modules are imported, which takes many seconds. The task that
+starts a driver announces it here first, and withdraws the announcement once the driver has claimed or ended. So a stop
+waits for it, and does not report that nothing runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from airflow_dataflow_provider.progress.store.store import Json, Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 
 PATIENCE: Final[Micros] = duration("10m")
-"""How long an announcement counts, should whoever made it die before withdrawing it."""
+"""How long an announcement is valid. Its task may end without withdrawing it."""
 
 _FOLDER: Final = "launches"
 
@@ -26,9 +26,9 @@ class Launch:
     """A driver that is about to start.
 
     Args:
-        run_id: the run that it will claim for.
+        run_id: the run of the driver.
         mode: its runtime mode.
-        void_after: when the announcement counts no more.
+        void_after: the time at which the announcement becomes void.
     """
 
     run_id: str
@@ -44,12 +44,12 @@ class Launch:
 
 
 def announce(store: Store, run_id: str, mode: str, now: Micros, patience: Micros = PATIENCE) -> None:
-    """Say that a driver is about to start; before it does."""
+    """Record that a driver is about to start."""
     store.write_json(_path(run_id), Launch(run_id, mode, now + patience).to_json())
 
 
 def withdraw(store: Store, run_id: str) -> None:
-    """Say that the driver has claimed, or has ended; what was never announced is fine."""
+    """Remove an announcement, if there is one, once the driver has claimed or ended."""
     store.delete(_path(run_id))
 
 

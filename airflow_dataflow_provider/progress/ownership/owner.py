@@ -1,4 +1,4 @@
-"""Who drives a pipeline: one driver at a time, with a token that fences all earlier ones."""
+"""The owner of a pipeline: one driver at a time, with a token that fences all earlier ones."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from airflow_dataflow_provider.progress.store.store import Json, Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 
 HEARTBEAT_TIMEOUT: Final[Micros] = duration("60s")
-"""How long a driver may be silent before others take it for lost."""
+"""The age of a heartbeat at which a driver is taken to be lost."""
 
 HEARTBEAT_EVERY: Final[Micros] = duration("10s")
-"""How often a driver says that it lives."""
+"""The time between two heartbeats."""
 
 OwnerState = Literal["starting", "running", "stopped", "failed", "fenced"]
 """The state that a driver last reported."""
@@ -37,22 +37,22 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OwnerInfo:
-    """A claim on a pipeline, and what its driver last said.
+    """A claim on a pipeline, and the last heartbeat of its driver.
 
     Args:
         token: the number of the claim. A higher one fences it.
         claim_id: unique to this claim.
         host, pid, process_started, boot: the driver's process (:class:`.process.Process`).
         mode: the runtime mode of the run.
-        run_id: the run, as whoever started it calls it.
-        claimed_at: when it was claimed, by the driver's clock.
-        heartbeat_timeout: how long this driver may be silent, in microseconds.
-        application_id: Spark's, once known.
+        run_id: the id of the run.
+        claimed_at: the time of the claim, by the driver's clock.
+        heartbeat_timeout: the age of a heartbeat at which this driver is taken to be lost, in microseconds.
+        application_id: the id of the Spark application, once known.
         ui: the address of Spark's page, once known.
-        state: what the driver last said of itself.
-        heartbeat_at: when it last said so, by its own clock.
+        state: the state of the driver in its last heartbeat.
+        heartbeat_at: the time of the last heartbeat, by the driver's clock.
         detail: more about the state, for people.
-        error: what ended the driver, if it was an error of this package.
+        error: the error that ended the driver, if it was one of this package.
     """
 
     token: int
@@ -92,7 +92,7 @@ class OwnerInfo:
         return "alive" if now - self.heartbeat_at <= self.heartbeat_timeout else "silent"
 
     def describe(self) -> str:
-        """Who this is, in a clause for messages."""
+        """The driver and its run, for messages."""
         application = f", application {self.application_id}" if self.application_id else ""
         return (
             f"{self.mode} run {self.run_id!r} (claim {self.token}, process {self.pid} on {self.host}{application}, "
@@ -100,7 +100,7 @@ class OwnerInfo:
         )
 
     def to_json(self) -> Json:
-        """Everything that is known, as one object."""
+        """The claim and its heartbeat as one object."""
         return {**self.claim_to_json(), **self.beat_to_json()}
 
     def claim_to_json(self) -> Json:
@@ -119,7 +119,7 @@ class OwnerInfo:
         }
 
     def beat_to_json(self) -> Json:
-        """The document of the heartbeat, which is replaced by the next."""
+        """The document of the heartbeat; the next one replaces it."""
         return {
             "at": iso(self.heartbeat_at),
             "state": self.state,
@@ -131,7 +131,7 @@ class OwnerInfo:
 
     @classmethod
     def from_json(cls, document: Json) -> OwnerInfo:
-        """Read back :meth:`to_json`, or a claim that has no heartbeat yet."""
+        """The value that :meth:`to_json` wrote, or a claim without a heartbeat."""
         claimed_at, error = from_iso(document["claimed_at"]), document.get("error")
         return cls(
             token=document["token"],
@@ -154,17 +154,17 @@ class OwnerInfo:
 
 
 def present_owner(store: Store) -> OwnerInfo | None:
-    """The newest claim, with what its driver last said; None if the pipeline was never claimed."""
+    """The newest claim, with its last heartbeat; None if the pipeline was never claimed."""
     newest = next(claim_files(store).newest_first(_CLAIM), None)
     return None if newest is None else _read(store, newest[0])
 
 
 class Ownership:
-    """A driver's right to drive a pipeline, from :meth:`claim` to :meth:`release` or to being fenced.
+    """A driver's ownership of a pipeline, from :meth:`claim` until :meth:`release` or until it is fenced.
 
     Guarantees:
-        Of several who claim at once, one wins. Whoever was fenced learns so at its next :meth:`check`. Nothing is
-        written after :meth:`release`; a late heartbeat is ignored.
+        Of several drivers that claim at once, one wins. A fenced driver learns of it at its next :meth:`check`. A
+        heartbeat after :meth:`release` is ignored.
     """
 
     def __init__(self, store: Store, info: OwnerInfo) -> None:
@@ -183,21 +183,21 @@ class Ownership:
         heartbeat_timeout: Micros = HEARTBEAT_TIMEOUT,
         take_over: bool = False,
     ) -> Ownership:
-        """Become the driver of a pipeline that has none.
+        """Claim a pipeline that has no living driver.
 
-        A driver has gone when it released its claim, when its process is known to have ended, or when it was silent for
-        longer than it said it would be.
+        A driver does not live if it has released its claim, if its process is known to have ended, or if its heartbeat
+        is older than its timeout.
 
         Args:
             store: the pipeline's state.
             mode: the runtime mode of this run.
-            run_id: how whoever started this run calls it.
+            run_id: the id of this run.
             now: processing time.
-            heartbeat_timeout: how long this driver may be silent before others take it for lost.
-            take_over: fence a driver that lives, too.
+            heartbeat_timeout: the age of a heartbeat at which this driver is taken to be lost.
+            take_over: fence a living driver, too.
 
         Raises:
-            OwnershipError: ``OWNER_HELD``, naming the driver that lives, or the one that was faster.
+            OwnershipError: ``OWNER_HELD``, naming the living driver, or the one that claimed first.
         """
         present = present_owner(store)
         if present is not None and not take_over and present.liveness(now) == "alive":
@@ -225,12 +225,12 @@ class Ownership:
 
     @property
     def info(self) -> OwnerInfo:
-        """The claim, and what was last said."""
+        """The claim, with the last heartbeat."""
         return self._info
 
     @property
     def token(self) -> int:
-        """The fencing token: goes with everything this driver writes."""
+        """The fencing token, which is part of every document that this driver writes."""
         return self._info.token
 
     def heartbeat(
@@ -241,7 +241,7 @@ class Ownership:
         ui: str | None = None,
         detail: str | None = None,
     ) -> None:
-        """Say that the driver lives, and in what state. What is None stays as it was."""
+        """Write a heartbeat with a state. An argument that is None keeps its last value."""
         with self._lock:
             info = dataclasses.replace(self._info, heartbeat_at=now, state=state)
             info = info if application_id is None else dataclasses.replace(info, application_id=application_id)
@@ -249,15 +249,15 @@ class Ownership:
             self._write(info if detail is None else dataclasses.replace(info, detail=detail))
 
     def touch(self, now: Micros) -> None:
-        """Say that the driver still lives, and nothing else."""
+        """Write a heartbeat without any other change."""
         with self._lock:
             self._write(dataclasses.replace(self._info, heartbeat_at=now))
 
     def check(self) -> None:
-        """Make sure that no other driver has taken over; one look at the store.
+        """Check that no other driver has taken over, with one read of the store.
 
         Raises:
-            OwnershipError: ``OWNER_FENCED``, naming the driver that did.
+            OwnershipError: ``OWNER_FENCED``, naming the driver that has.
         """
         if not self._store.exists(claim_files(self._store).path(self.token + 1, _CLAIM)):
             return
@@ -266,7 +266,7 @@ class Ownership:
             f"claim {self.token} (run {self._info.run_id!r}) on {self._store.url} was taken over"
             + (f" by the {newer.describe()}" if newer else ""),
             reason="two drivers would commit the same epochs",
-            hint="nothing: this driver ends, the other goes on from the last committed epoch",
+            hint="nothing: this driver ends, and the other continues after the last committed epoch",
             code="OWNER_FENCED",
         )
 
@@ -276,7 +276,7 @@ class Ownership:
         state: Literal["stopped", "failed", "fenced"] = "stopped",
         reason: BaseException | str | None = None,
     ) -> None:
-        """Say that the driver has ended, and why. The first release stands."""
+        """Record that the driver has ended, and why. Only the first release counts."""
         with self._lock:
             info = dataclasses.replace(self._info, heartbeat_at=now, state=state)
             if reason is not None:
@@ -291,13 +291,13 @@ class Ownership:
 
 
 def fence_silent(store: Store, now: Micros) -> OwnerInfo | None:
-    """End the right of a driver that is silent and may yet live: it commits nothing more, should it wake.
+    """Fence the owner if its heartbeat is too old, so that it commits nothing more.
 
     Returns:
-        The driver that is fenced; None if there is no silent one.
+        The fenced driver; None if the owner is not silent.
 
     Raises:
-        OwnershipError: ``OWNER_HELD``, if it has woken, or another driver was faster.
+        OwnershipError: ``OWNER_HELD``, if it has sent a heartbeat meanwhile, or another driver has claimed.
     """
     silent = present_owner(store)
     if silent is None or silent.liveness(now) != "silent":
@@ -308,14 +308,14 @@ def fence_silent(store: Store, now: Micros) -> OwnerInfo | None:
 
 
 class Heart:
-    """A thread that keeps an ownership's heartbeat while the job works, and notices when the job was fenced.
+    """A thread that writes an ownership's heartbeats while the job runs, and detects when the job was fenced.
 
-    It never raises into the job: a heartbeat that cannot be written is logged and tried again, and being fenced is told
-    by :meth:`check`. It does not release the ownership.
+    It never raises into the job: it logs and repeats a heartbeat that cannot be written, and :meth:`check` reports that
+    the job was fenced. It does not release the ownership.
 
     Args:
-        ownership: whose heart it is.
-        every: the time between two beats, in microseconds.
+        ownership: the ownership.
+        every: the time between two heartbeats, in microseconds.
         clock: reads processing time.
     """
 
@@ -339,11 +339,11 @@ class Heart:
 
     @property
     def fenced(self) -> bool:
-        """Whether another driver was seen to have taken over."""
+        """Whether the thread has found that another driver has taken over."""
         return self._fenced is not None
 
     def check(self) -> None:
-        """Raise what the thread saw, without a look at the store.
+        """Raise the thread's finding, without a read of the store.
 
         Raises:
             OwnershipError: ``OWNER_FENCED``.
@@ -355,8 +355,8 @@ class Heart:
         while not self.fenced:
             try:
                 self._beat()
-            except Exception:  # noqa: BLE001 - the job must not die of a store that is away for a moment
-                _log.warning("The heartbeat could not be written; it is tried again", exc_info=True)
+            except Exception:  # noqa: BLE001 - the job must not fail because the store is unavailable for a moment
+                _log.warning("The heartbeat could not be written; it will be tried again", exc_info=True)
             if self._stop.wait(self._every / 1_000_000):
                 return
 

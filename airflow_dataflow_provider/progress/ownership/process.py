@@ -1,4 +1,4 @@
-"""Which process of which machine, and whether it still runs."""
+"""The identity of a process on a machine, and whether it still runs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process, told apart from every other that had or will have its number.
+    """A process, distinguished from earlier and later processes with the same number.
 
     Args:
         host: the machine's name.
-        boot: the start of that machine and the space of process numbers on it; None where the system does not tell.
+        boot: the machine's boot id and the namespace of process numbers; None where the system does not have them.
         pid: the process number.
-        started: when it started, in clock ticks since the boot; None where the system does not tell.
+        started: its start, in clock ticks since the boot; None where the system does not have it.
     """
 
     host: str
@@ -45,26 +45,26 @@ class Process:
         return False
 
     def is_gone(self) -> bool:
-        """True only if it surely runs no more: seen from the same machine, boot and container, it is not there.
+        """Whether the process is known to have ended, which needs the same machine, boot and container.
 
-        False means that it runs, or that it cannot be told from here.
+        False means that it runs, or that this is not known here.
         """
         if self.started is None or self.boot is None or (self.host, self.boot) != (socket.gethostname(), _boot()):
             return False
         started = _started(self.pid)
         if started is not None:
-            return started != self.started  # the number was given to another since
+            return started != self.started  # otherwise another process has the number now
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
             return True
         except PermissionError:
-            return False  # another user's, hidden from our view of /proc
+            return False  # a process of another user, hidden in /proc
         return _state(self.pid) in {"Z", "X"}
 
 
 def _boot() -> str | None:
-    """The boot, and the container's own numbering of processes: two containers share the first, not the second."""
+    """The boot id and the namespace of process numbers; two containers on a machine share only the boot id."""
     try:
         boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}/{(_PROC / 'self/ns/pid').readlink()}"
@@ -73,7 +73,7 @@ def _boot() -> str | None:
 
 
 def _started(pid: int) -> int | None:
-    """The start of a process that runs; None if it does not, has ended unreaped, or cannot be seen."""
+    """The start of a running process; None if it does not run, is a zombie, or cannot be seen."""
     fields = _stat(pid)
     return int(fields[19]) if fields and fields[0] not in {"Z", "X"} else None
 
@@ -83,7 +83,7 @@ def _state(pid: int) -> str:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of ``/proc/<pid>/stat`` after the program's name, which may itself hold spaces and brackets."""
+    """The fields of ``/proc/<pid>/stat`` after the program's name, which may contain spaces and brackets."""
     with contextlib.suppress(OSError):
         return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     return []

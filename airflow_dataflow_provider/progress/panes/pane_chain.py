@@ -1,4 +1,4 @@
-"""The documents of a pane log in their order: the newest snapshot and the commits since, and that none is missing."""
+"""The chain of a pane log: the newest snapshot and the commits since, with a check that none is missing."""
 
 from __future__ import annotations
 
@@ -62,14 +62,13 @@ class PaneChain:
         before = None if snapshot is None else snapshot.through
         for commit in published.commits:
             if commit.previous != before:
-                raise self._missing(commit.previous, f"that of epoch {commit.epoch} follows it")
+                raise self._missing(commit.previous, f"the commit of epoch {commit.epoch} follows it")
             before = commit.epoch
         if until is not None and (before is None or before < until):
-            raise self._missing(until, "the epoch log says that there is one")
+            raise self._missing(until, "the epoch log names it")
         return published
 
     def snapshot(self) -> PaneSnapshot | None:
-        """The newest snapshot."""
         newest = self.newest_snapshot()
         return None if newest is None else load_document(self._store, self._snapshot(newest), PaneSnapshot.from_json)
 
@@ -78,7 +77,7 @@ class PaneChain:
         return next((number for number, _ in self._snapshots.newest_first(_KIND)), None)
 
     def epochs(self, since: int = 0) -> list[int]:
-        """The epochs from one on whose commits have documents."""
+        """The epochs, from ``since`` on, whose commits have documents."""
         return [epoch for epoch, _ in self._commits.oldest_first(_KIND, since=since)]
 
     def commit(self, epoch: int) -> PaneCommit | None:
@@ -86,7 +85,7 @@ class PaneChain:
         return load_document(self._store, self._commit(epoch), PaneCommit.from_json)
 
     def url(self, epoch: int) -> str:
-        """Where the commit of an epoch is."""
+        """The URL of the commit of an epoch."""
         return self._store.child(self._commit(epoch))
 
     def put(self, document: PaneCommit | PaneSnapshot) -> None:
@@ -100,7 +99,7 @@ class PaneChain:
             raise self.other_history(document.epoch)
 
     def other_history(self, epoch: int, how: str = " otherwise than the epoch log has it") -> StateError:
-        """The pane log has published an epoch that the epoch log does not know, or knows otherwise."""
+        """The error for an epoch that the pane log has and the epoch log does not have, or has with other files."""
         return StateError(
             f"the pane log {self._store.url} has published epoch {epoch}{how}",
             reason="one of the two is from another time, such as an older backup, and together they would be wrong",
@@ -109,11 +108,11 @@ class PaneChain:
         )
 
     def replace(self, document: PaneCommit | PaneSnapshot) -> None:
-        """Put a document in the place of a damaged one of its number."""
+        """Replace a damaged document."""
         self._store.write_json(self._path(document), document.to_json())
 
     def forget(self, before: int) -> None:
-        """Remove the snapshots before one, and the commits for which that one stands."""
+        """Delete the snapshots before a snapshot, and the commits that it contains."""
         for number, _ in list(self._snapshots.oldest_first(_KIND)):
             if number < before:
                 self._store.delete(self._snapshot(number))

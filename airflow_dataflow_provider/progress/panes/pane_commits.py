@@ -1,7 +1,7 @@
 """The commits of a pane log: one small document an epoch, naming the data files that count.
 
-A data file that no commit names does not exist for readers, so they see whole epochs only, and a replayed epoch changes
-nothing. Each commit names the one before it, so that one that is gone is missed.
+Readers ignore a data file that no commit names, so they see whole epochs only, and a replayed epoch changes nothing.
+Each commit names the one before it, so that a missing commit is detected.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from airflow_dataflow_provider.progress.store.store import Json, Store
 from airflow_dataflow_provider.progress.store.written_file import WrittenFile
 
 FORMAT: Final = 2
-"""Of the folder: 2 has digests, a chain of commits, and snapshots."""
+"""The format of the folder: 2 has digests, a chain of commits, and snapshots."""
 HEADER: Final = "pane_log.json"
 COMMITS: Final = "commits"
 DATA: Final = "data"
 POINTER: Final = "pane_log.json"
-"""Under a state URL: where that state's pane log is."""
+"""The document under a state URL that holds the URL of its pane log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class PaneCommit:
     Attributes:
         epoch: the epoch's number.
         previous: the epoch of the commit before it; None for the first one.
-        files: data files, in the order of their panes.
+        files: the data files, in the order of their panes.
         panes: the number of rows in them.
-        replaces: the interval whose windows are replaced by this epoch's; None: panes add to those before.
+        replaces: the interval whose windows this epoch replaces; None: its panes follow those before.
         mode: the runtime mode that published them.
         committed_at: processing time.
     """
@@ -82,9 +82,9 @@ class PaneCommit:
 
 
 def pane_log_of(state: Store) -> Store | None:
-    """The pane log of a state; None where no driver has made one, or the URL is a pane log's own.
+    """The pane log of a state; None where no driver has created one, or the URL is that of a pane log.
 
-    A relative path is under the state, wherever that has been moved or copied to.
+    A relative path is below the state URL, also after the state was moved or copied.
     """
     if not state.exists(POINTER) or "url" not in (pointer := state.read_json(POINTER)):
         return None
@@ -106,7 +106,7 @@ def check_format(store: Store, header: Json) -> Json:
     if header.get("format") != FORMAT:
         raise StateError(
             f"the pane log {store.url} has format {header.get('format')}, this release reads format {FORMAT}",
-            reason="another release wrote it, and what it means here is not known",
+            reason="another release wrote it, and this one does not know its format",
             hint="use that release wherever it is read, or start anew at another state URL",
             code="STATE_FORMAT",
         )

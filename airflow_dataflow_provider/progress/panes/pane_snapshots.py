@@ -1,7 +1,7 @@
 """A snapshot of a pane log: its table and all panes that are kept, up to some epoch, in few files.
 
-It stands for the commits up to its epoch. These, and the files that only they name, go one snapshot later, so that a
-reader that has begun with them can end.
+It replaces the commits up to its epoch. They, and the files that only they name, are deleted one snapshot later, so
+that a reader that has begun with them can finish.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class MergedPanes:
     """The panes of some epochs that follow one another, as one file.
 
     Attributes:
-        file: it has a column ``epoch``, unless the epoch is one.
-        first: the first of the epochs.
-        last: the last of them.
-        rows: how many panes; about, where an epoch has several files.
-        committed_at: when the last of them was committed.
+        file: the file; it has a column ``epoch`` if it has several epochs.
+        first: the first epoch.
+        last: the last epoch.
+        rows: the number of panes; an estimate where an epoch has several files.
+        committed_at: the time of the last epoch's commit.
     """
 
     file: WrittenFile
@@ -55,8 +55,8 @@ class PaneSnapshot:
     """A pane log up to an epoch.
 
     Attributes:
-        through: the epoch of the newest commit that it stands for.
-        table: the panes that still count for the table up to ``table.last``; None where that is not worth its while.
+        through: the epoch of the newest commit that it replaces.
+        table: the panes that make the current table up to ``table.last``; None where a table would save nothing.
         panes: all panes that are kept, oldest first.
         kept_since: the first epoch whose panes are kept.
         intervals: by epoch, the intervals that were replaced.

@@ -1,1 +1,1 @@
-"""What a driver is asked to do from outside."""
+"""Requests to a driver from outside."""

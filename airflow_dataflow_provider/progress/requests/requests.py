@@ -1,4 +1,4 @@
-"""What a driver is asked to do from outside: stop, drain, take a signal, forget a file."""
+"""Requests to a driver from outside: stop, drain, take a signal, forget a file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from airflow_dataflow_provider.progress.store.documents import bad_record, load_
 from airflow_dataflow_provider.progress.store.store import Json, Store
 
 RequestKind = Literal["stop", "drain", "signal", "forget"]
-"""End after the present epoch and keep the state; fire every open window and end; raise a named signal; wait no longer
-for a file that was left out."""
+"""``stop``: end after the present epoch and keep the state. ``drain``: fire every open window, then end. ``signal``:
+raise a named signal. ``forget``: wait no longer for a file that was left out."""
 
 _FOLDER: Final = "requests"
 _DONE: Final = ".done.json"
 _NAME: Final = re.compile(r"(\d+T\d+Z-[0-9a-f]{8})(\.json|\.done\.json)")
 _KEPT_FOR: Final[Micros] = duration("7d")
-"""How long a request that was taken, or that nobody can take, can still be looked at."""
+"""How long a request is kept after it was taken, or when no driver can take it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class Request:
 
     Args:
         id: unique, and sorts by time.
-        kind: what is asked for.
-        signal: the name of the signal, None for all other kinds.
-        addressed_to: the claim that is asked to end (0: there was none), None for what any driver takes.
-        requested_at: when it was asked, by the asker's clock.
-        path: the file that is to be forgotten, None for all other kinds.
+        kind: the kind.
+        signal: the name of the signal; None for other kinds.
+        addressed_to: the claim that is to end (0: there was none); None for requests that any driver takes.
+        requested_at: the time of the request, by the clock of its sender.
+        path: the file to forget; None for other kinds.
     """
 
     id: str
@@ -50,9 +50,9 @@ class Request:
         if self.kind not in get_args(RequestKind):
             raise bad_record(f"request {self.id}: kind {self.kind!r} is none of {', '.join(get_args(RequestKind))}")
         if (self.kind == "signal") != bool(self.signal) or (self.kind == "forget") != bool(self.path):
-            raise bad_record(f"request {self.id}: a signal, and nothing else, has a name, and what is forgotten a path")
+            raise bad_record(f"request {self.id}: only a signal has a name, and only a file to forget has a path")
         if (self.kind in {"stop", "drain"}) != (self.addressed_to is not None):
-            raise bad_record(f"request {self.id}: only who is to end has an address")
+            raise bad_record(f"request {self.id}: only a stop or a drain has an address")
 
     def to_json(self) -> Json:
         return {
@@ -79,7 +79,7 @@ class Request:
 def request_stop(store: Store, now: Micros, drain: bool = False) -> Request:
     """Ask the present driver to end after its epoch; with ``drain``, to fire every open window first.
 
-    The request is addressed to the newest claim: a driver that starts later is not stopped by it.
+    The request is addressed to the newest claim. It does not stop a driver that starts later.
 
     Raises:
         StateError: ``STATE_ABSENT``, if there is no pipeline here.
@@ -91,18 +91,18 @@ def request_stop(store: Store, now: Micros, drain: bool = False) -> Request:
 
 
 def request_signal(store: Store, name: str, now: Micros, known: Collection[str] | None = None) -> Request:
-    """Raise a named signal: the driver takes it with its next epoch, or the next driver does.
+    """Raise a named signal. The next epoch takes it, in this run or a later one.
 
     Args:
         store: the pipeline's state.
-        name: of the signal.
-        now: when it is raised.
-        known: the names that the pipeline listens to, if the caller knows them; the state may then be still to come.
-            By default they are read from the state (one of an older release does not know them, and takes any name).
+        name: the name of the signal.
+        now: processing time.
+        known: the names that the pipeline waits for, if the caller knows them; the state need not exist then. By
+            default they are read from the state (that of an older release does not have them, and takes any name).
 
     Raises:
         StateError: ``STATE_ABSENT``, if there is no pipeline here.
-        SubmissionError: ``SUBMIT_SIGNAL``, if no trigger of the pipeline listens to it.
+        SubmissionError: ``SUBMIT_SIGNAL``, if no trigger of the pipeline waits for it.
     """
     pipeline = identity.load(store)
     if pipeline is None and known is None:
@@ -114,13 +114,13 @@ def request_signal(store: Store, name: str, now: Micros, known: Collection[str] 
 
 
 def request_forget(store: Store, paths: Iterable[str], left_out: Collection[str], now: Micros) -> list[Request]:
-    """Ask the driver to wait no longer for files that are left out, or the next driver, where none runs.
+    """Ask the present or next driver to wait no longer for files that are left out.
 
     Args:
         store: the pipeline's state.
         paths: the files.
-        left_out: those that are left out just now.
-        now: when it is asked.
+        left_out: the files that are left out now.
+        now: processing time.
 
     Raises:
         SubmissionError: ``SUBMIT_FORGET`` for a file that is not left out.
@@ -140,16 +140,16 @@ def request_forget(store: Store, paths: Iterable[str], left_out: Collection[str]
 
 
 def refuse_unheard(name: str, known: Collection[str]) -> None:
-    """Refuse to raise a signal that no trigger waits for: it would do nothing, and nobody would notice.
+    """Refuse a signal that no trigger waits for: it would have no effect.
 
     Raises:
         SubmissionError: ``SUBMIT_SIGNAL``, with the names that are waited for.
     """
     if name not in known:
         raise SubmissionError(
-            f"no trigger of the pipeline listens to the signal {name!r}",
-            reason="it would be raised in vain, and nobody would notice",
-            hint=f"raise one of {', '.join(sorted(known))}" if known else "its triggers listen to no signal at all",
+            f"no trigger of the pipeline waits for the signal {name!r}",
+            reason="the signal would have no effect",
+            hint=f"raise one of {', '.join(sorted(known))}" if known else "its triggers wait for no signal at all",
             code="SUBMIT_SIGNAL",
         )
 
@@ -159,7 +159,7 @@ def pending(store: Store, *, token: int | None = None) -> list[Request]:
 
     Args:
         store: the pipeline's state.
-        token: the claim that asks; by default the newest. What is addressed to another is left out.
+        token: the claim of the driver; by default the newest. Requests to other claims are left out.
     """
     ids, done = _listed(store)
     found = [
@@ -174,9 +174,7 @@ def pending(store: Store, *, token: int | None = None) -> list[Request]:
 
 
 def acknowledge(store: Store, request: Request, now: Micros, by_token: int) -> None:
-    """Say that a driver has taken a request, once what it asks for cannot be forgotten any more.
-
-    Doing it again changes nothing.
+    """Record that a driver has taken a request, once its effect is durable. A repetition changes nothing.
 
     Raises:
         OwnershipError: ``OWNER_FENCED``, if the request is addressed to another driver.
@@ -184,31 +182,28 @@ def acknowledge(store: Store, request: Request, now: Micros, by_token: int) -> N
     if request.addressed_to not in {None, by_token}:
         raise OwnershipError(
             f"{request.kind} request {request.id} is addressed to claim {request.addressed_to}, not to {by_token}",
-            reason="a driver that takes another's request would hide it from the one that is asked",
-            hint="take only what requests.pending gives for the driver's own token",
+            reason="a driver that takes a request to another driver would hide it from that one",
+            hint="take only requests that requests.pending returns for the driver's own token",
             code="OWNER_FENCED",
         )
     store.put_if_absent(f"{_FOLDER}/{request.id}{_DONE}", {"id": request.id, "at": iso(now), "token": by_token})
 
 
 def remove(store: Store, request_ids: Iterable[str]) -> None:
-    """Take requests away for good, where something else remembers that they were taken.
-
-    What is absent already is fine.
-    """
+    """Delete requests, where another document records that they were taken. Absent ones are ignored."""
     gone = [f"{_FOLDER}/{request_id}.json" for request_id in request_ids]
     for path in gone:
         store.delete(path)
     if gone:
-        store.sync(_FOLDER)  # one that comes back after a power cut would be heard twice
+        store.sync(_FOLDER)  # a request that reappears after a power cut would be taken twice
 
 
 def sweep(store: Store, token: int, now: Micros) -> None:
-    """Remove requests that are a week old and that no driver will take any more.
+    """Delete requests that are a week old and that no driver will take any more.
 
     Args:
         store: the pipeline's state.
-        token: the newest claim. Whoever an older one belongs to has gone, and takes nothing.
+        token: the newest claim. Drivers of older claims take no requests.
         now: processing time.
     """
     ids, done = _listed(store)
@@ -219,7 +214,7 @@ def sweep(store: Store, token: int, now: Micros) -> None:
             continue
         if request.id in done or (request.addressed_to is not None and request.addressed_to < token):
             gone.append(request.id)
-    remove(store, gone)  # before the answers: a request without one would be heard again
+    remove(store, gone)  # before the answers: a request without an answer would be taken again
     alone = done.difference(ids)
     for answered in alone.union(done.intersection(gone)):
         store.delete(f"{_FOLDER}/{answered}{_DONE}")
@@ -231,7 +226,7 @@ def _put(store: Store, request: Request) -> Request:
 
 
 def _listed(store: Store) -> tuple[list[str], set[str]]:
-    """The ids of the requests and of the answers that there are; what others put beside them is passed over."""
+    """The ids of the requests and of the answers; other files are ignored."""
     found = [_NAME.fullmatch(name) for name in store.list(_FOLDER)]
     ids = [name[1] for name in found if name is not None and name[2] == ".json"]
     return ids, {name[1] for name in found if name is not None and name[2] == _DONE}
@@ -245,7 +240,7 @@ def _new_id(now: Micros) -> str:
 
 
 def require_pipeline(store: Store) -> None:
-    """Refuse a URL at which there is no pipeline.
+    """Refuse a URL without a pipeline.
 
     Raises:
         StateError: ``STATE_ABSENT``.
@@ -255,10 +250,10 @@ def require_pipeline(store: Store) -> None:
 
 
 def absent(store: Store) -> StateError:
-    """There is no pipeline at this URL."""
+    """The error for a URL without a pipeline."""
     return StateError(
         f"there is no pipeline state at {store.url}",
-        reason="no run has started there yet, or the URL is another's",
+        reason="no run has started there yet, or the URL is wrong",
         hint="check the URL, or start the pipeline once",
         code="STATE_ABSENT",
     )

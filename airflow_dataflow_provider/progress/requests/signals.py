@@ -1,9 +1,9 @@
-"""Named signals from outside: which ones a pipeline listens to, who raises them, and how an epoch takes them.
+"""Named signals from outside, and how an epoch takes them.
 
 A signal is a request (:func:`~airflow_dataflow_provider.progress.requests.requests.request_signal`), or a file of its
-name that somebody has put into the folder ``signals/`` of the state. It waits until a driver plans an epoch. The plan
-names it before the epoch runs, and once the epoch is committed the request is removed: a crash in between loses no
-signal, and raises none twice. Raised twice before an epoch takes it, it is one.
+name in the folder ``signals/`` of the state. It waits until a driver plans an epoch. The plan names it, and the request
+is deleted once the epoch is committed, so a crash in between neither loses nor repeats a signal. Raised twice before an
+epoch takes it, it counts once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from airflow_dataflow_provider.progress.store.store import Store
 log = logging.getLogger(__name__)
 
 FOLDER = "signals"
-"""Where people drop files. A file that a driver has seen is gone; one that stays has a name that nobody listens to."""
+"""The folder of signal files. A driver deletes the files that it has taken; a file of an unknown name stays."""
 
 
 def listened_to(pipeline: Pipeline) -> frozenset[str]:
@@ -31,11 +31,11 @@ def listened_to(pipeline: Pipeline) -> frozenset[str]:
 def raised(store: Store, known: Collection[str], now: Micros) -> list[Request]:
     """The signals that no epoch has taken, oldest first; files become requests.
 
-    To be called between epochs only: what an epoch has planned must be :func:`forgotten <forget>` before.
+    It must be called between epochs only, after :func:`forget` for the last epoch.
 
     Args:
         store: the pipeline's state.
-        known: the names that the pipeline listens to; without any, nothing is looked at.
+        known: the names that the pipeline waits for; without any, nothing is read.
         now: processing time.
     """
     if not known:
@@ -43,9 +43,9 @@ def raised(store: Store, known: Collection[str], now: Micros) -> list[Request]:
     waiting = [request for request in requests.pending(store) if request.signal in known]
     for name in store.list(FOLDER):
         if name not in known:
-            log.warning("nobody listens to the signal of the file %s", store.child(f"{FOLDER}/{name}"))
+            log.warning("no trigger waits for the signal of the file %s", store.child(f"{FOLDER}/{name}"))
             continue
-        # A request of this name is either this file's, left by a crash between the next two lines, or as good as it.
+        # A request of this name may be that of this file, after a crash between the next two lines. One is enough.
         if all(request.signal != name for request in waiting):
             waiting.append(requests.request_signal(store, name, now, known))
         store.delete(f"{FOLDER}/{name}")
@@ -54,11 +54,11 @@ def raised(store: Store, known: Collection[str], now: Micros) -> list[Request]:
 
 
 def waiting(store: Store, known: Collection[str] | None) -> tuple[str, ...]:
-    """The names of the signals that no committed epoch has taken, those of files among them. Changes nothing.
+    """The names of the signals that no committed epoch has taken, files included. It changes nothing.
 
     Args:
         store: the pipeline's state.
-        known: the names that the pipeline listens to, others are left out; None: the state does not say.
+        known: the names that the pipeline waits for, others are left out; None: they are not known.
     """
     found = names(requests.pending(store)).union(store.list(FOLDER))
     return tuple(sorted(found if known is None else found.intersection(known)))
@@ -69,5 +69,5 @@ def names(raised: Iterable[Request]) -> frozenset[str]:
 
 
 def forget(store: Store, taken: Iterable[str]) -> None:
-    """Remove the requests that a committed epoch has taken, by id. Doing it again changes nothing."""
+    """Delete the requests that a committed epoch has taken, by id. A repetition changes nothing."""
     requests.remove(store, taken)

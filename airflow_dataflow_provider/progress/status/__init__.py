@@ -1,1 +1,1 @@
-"""What a pipeline says of itself: status, watermark answers, skew."""
+"""The status of a pipeline, answers about its watermark, and its skew."""

@@ -1,4 +1,4 @@
-"""Is a watermark there: reached, not yet, or never, and why."""
+"""The answer to whether a watermark is reached: reached, not yet, or never, with the reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from airflow_dataflow_provider.progress.status.status import Status
 
 
 class Verdict(StrEnum):
-    """The three answers."""
+    """One of the three answers."""
 
     REACHED = "reached"
     NOT_YET = "not yet"
@@ -27,12 +27,12 @@ class Answer:
     """A verdict with its reason.
 
     Guarantees:
-        There is always a reason, fit to be shown to a person as it is.
+        There is always a reason, which can be shown to users.
 
     Args:
         verdict: the answer.
-        reason: why.
-        lasting: of *never*, whether it stays so until somebody does something. What may pass is worth a retry.
+        reason: the reason.
+        lasting: for *never*, whether a retry would get the same answer.
     """
 
     verdict: Verdict
@@ -45,12 +45,12 @@ class Answer:
 
     @property
     def reached(self) -> bool:
-        """Whether what was asked for is there, and will stay."""
+        """Whether the answer is *reached*, which is final."""
         return self.verdict is Verdict.REACHED
 
     @property
     def never(self) -> bool:
-        """Whether waiting is in vain, unless somebody does something."""
+        """Whether the answer is *never*: waiting does not help."""
         return self.verdict is Verdict.NEVER
 
 
@@ -74,23 +74,22 @@ def ask_watermark(
     now: Micros | None = None,
     grace: Micros = 0,
 ) -> Answer:
-    """Whether a pipeline is complete up to a time: by its published watermark, or because batches have computed it.
+    """Whether a pipeline is complete up to a time, by its published watermark or by the intervals of batches.
 
-    A stream publishes a watermark, and that claims everything older. A batch over an interval claims the windows that
-    end in the interval, and no others: neither those before it nor those in a gap between two intervals. So ``target``
-    alone asks for the windows that end at ``target``, and ``start`` for all that end after ``start`` and up to
-    ``target``. A batch over everything claims what is older than the moment at which it ran.
+    The watermark of a stream covers all older windows. A batch over an interval covers only the windows that end in the
+    interval. So ``target`` alone asks for the windows that end at ``target``, and ``start`` for all that end in
+    ``(start, target]``. A batch over the whole input covers the windows that are older than the batch.
 
-    A stream that has ended says *never* once it has been without a driver for ``grace``: nothing will move it. One that
-    failed or was lost may be started again by its schedule, so that answer does not last. Scheduled runs say *not yet*
-    whatever became of the last one: their schedule starts the next.
+    For a stream that has ended, the answer is *never* once it has been without a driver for ``grace``. If it failed or
+    was lost, its schedule may start it again, so a retry may help. For scheduled runs the answer is *not yet*, since
+    the schedule starts the next run.
 
     Args:
-        status: the pipeline's; None if it has no state yet.
-        percentile: the share of the events, above 0 and at most 100.
+        status: the pipeline's status; None if it has no state yet.
+        percentile: the percentile of the watermark, from 1 to 100.
         target: the time to be reached, in microseconds since the epoch.
-        start: the end of the last window that is not asked for.
-        now: processing time, for ``grace``; without it there is none.
+        start: windows that end at or before this time are not needed.
+        now: processing time, for ``grace``; None: there is no grace.
         grace: how long a stream may be without a driver, in microseconds.
 
     Raises:
@@ -100,7 +99,7 @@ def ask_watermark(
     if start is not None and start >= target:
         raise DefinitionError(
             f"the windows from {iso(start)} to {iso(target)} are asked for",
-            reason="no window ends in such a span, so the question has no answer",
+            reason="no window ends in such a span",
             hint="give a start before the target",
             code="SUBMIT_INTERVAL",
         )
@@ -130,7 +129,7 @@ def ask_watermark(
 
 
 def _without_stragglers(status: Status, left_out: LeftOut, share: float, target: Micros) -> Answer:
-    """The answer of a batch that has published a share of its input."""
+    """The answer for a batch that has published a share of its input."""
     read_until = status.processing_time
     if share <= left_out.percent_read and read_until is not None and target <= read_until:
         read = f"{left_out.percent_read:.4g} % of its input"
@@ -140,9 +139,9 @@ def _without_stragglers(status: Status, left_out: LeftOut, share: float, target:
 
 
 def _without_driver(status: Status, has: str, patient_since: Micros | None) -> Answer:
-    """The answer of a stream that has ended: what was there after ``patient_since`` may be started again."""
-    said = f" ({status.detail})" if status.detail else ""
-    ended = f"the stream {status.pipeline!r} {_ENDED[status.state]}{said}"
+    """The answer for a stream that has ended; *not yet* if its last heartbeat is after ``patient_since``."""
+    detail = f" ({status.detail})" if status.detail else ""
+    ended = f"the stream {status.pipeline!r} {_ENDED[status.state]}{detail}"
     since = None if status.owner is None else status.owner.heartbeat_at
     if patient_since is not None and since is not None and since > patient_since:
         return Answer(NOT_YET, f"{ended} at {iso(since)}, and may be started again: {has}")

@@ -1,4 +1,4 @@
-"""What a reader of results should know: why nothing was published, what was set aside, and what to do about it."""
+"""Findings for readers of results: why nothing was published, which rows were set aside, and what to do."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Kind = Literal[
 
 _ORDINARY: Final = ("nothing_new", "windows_open")
 _NAMED: Final = 3
-"""Reasons that a message names."""
+"""The number of reasons in a message."""
 _WRONG_CLOCK: Final = "they arrived long after they happened, or before, or in the future"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that a reader of results should know.
+    """A fact that a reader of results should know.
 
     Args:
-        kind: for programs.
-        what: for people.
+        kind: the kind, for programs.
+        what: the fact, for people.
         hint: what to do about it.
     """
 
@@ -40,7 +40,7 @@ class Finding:
 
     @property
     def is_problem(self) -> bool:
-        """Whether somebody should look at it: False for what happens in ordinary runs, too."""
+        """Whether it needs attention: False for facts that ordinary runs have, too."""
         return self.kind not in _ORDINARY
 
     def to_json(self) -> Json:
@@ -50,15 +50,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a run, or all runs together, have come to.
+    """The totals of a run, or of all runs together.
 
     Args:
-        rows: those that were read.
-        panes: how many were published.
+        rows: the rows that were read.
+        panes: the number of panes that were published.
         watermarks: the published curve.
-        waiting: the windows that are open.
-        ever_read: rows that all runs have read.
-        interval: what the last epoch was about, if it was about an interval.
+        waiting: the open windows.
+        ever_read: the number of rows that all runs have read.
+        interval: the interval of the last epoch, if it had one.
     """
 
     rows: RowCounts
@@ -69,7 +69,7 @@ class Facts:
     interval: Interval | None = None
 
     def findings(self) -> tuple[Finding, ...]:
-        """First why there are no panes, then what was set aside."""
+        """The findings: first the reason why there are no panes, then the rows that were set aside."""
         all_rejected = self.rows.rejected and not self.rows.accepted
         silence = () if self.panes or all_rejected else (self._silence(),)
         return (*silence, *self._set_aside(has_watermark=all(each.kind != "no_watermark" for each in silence)))
@@ -139,7 +139,7 @@ class Facts:
 
 
 def describe_waiting(waiting: Waiting, watermarks: WatermarkCurve) -> str:
-    """How many windows are open, and what the next pane waits for."""
+    """The number of open windows and the conditions of the next pane, for messages."""
     if not waiting.windows:
         return "no window is open"
     waits_for = [

@@ -1,4 +1,4 @@
-"""What came between two looks at a pipeline: what a run has read and published, and what its reader should know."""
+"""The outcome of a run: the rows that it has read and the panes that it has published."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run has done.
+    """The outcome of a run.
 
     Args:
-        epochs: how many it has committed.
-        rows: those that it has read.
-        panes: those that it has published.
+        epochs: the number of epochs that it has committed.
+        rows: the rows that it has read.
+        panes: the number of panes that it has published.
         after: the pipeline's status at its end.
     """
 
@@ -32,7 +32,7 @@ class Outcome:
 
     @classmethod
     def between(cls, before: Status | None, after: Status) -> Self:
-        """What came since a status; None: since the beginning."""
+        """The difference of two statuses; None: since the beginning."""
         first, last = (-1 if status is None or status.epoch is None else status.epoch for status in (before, after))
         was, had = (NO_ROWS, 0) if before is None else (before.rows, before.panes)
         return cls(last - first, after.rows - was, after.panes - had, after)
@@ -60,7 +60,7 @@ class Outcome:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Why the run has published nothing, and what it has set aside."""
+        """The findings about the run."""
         after = self.after
         interval = after.interval if self.epochs else None
         return Facts(self.rows, self.panes, after.watermarks, after.waiting, after.rows.read, interval).findings()

@@ -1,4 +1,4 @@
-"""Event time against processing time, epoch by epoch: what a skew picture is drawn from (Dataflow Model, figure 2)."""
+"""The skew: event time against processing time, epoch by epoch (Dataflow Model, figure 2)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from airflow_dataflow_provider.progress.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class SkewPoint:
-    """The curve that the world had been told when one epoch was committed, and what the clock said then."""
+    """The published watermarks of one epoch, and the clock at that time."""
 
     at: Micros
     watermarks: WatermarkCurve
@@ -23,16 +23,16 @@ class SkewPoint:
 
 @dataclass(frozen=True, slots=True)
 class Skew:
-    """How far a pipeline's watermarks were behind, from its first epoch to its last.
+    """The skew of a pipeline's watermarks, from its first epoch to its last.
 
     Args:
         pipeline: the pipeline's name.
-        by_source_clock: whether ``at`` is the frontier, the newest arrival that the source had been read up to; else it
-            is processing time, as the driver's clock had it.
-        points: one an epoch whose watermark says anything, in the order of the epochs. Their clock never goes back, and
-            moves at least once.
-        epochs: the epochs of the state, those without a point too.
-        rows: the rows that all of them read.
+        by_source_clock: whether ``at`` is the frontier, the newest arrival time that was read; else it is processing
+            time, by the driver's clock.
+        points: a point for each epoch with a finite watermark, in the order of the epochs. ``at`` never goes back, and
+            has at least two values.
+        epochs: the number of epochs of the state, also those without a point.
+        rows: the number of rows that all epochs have read.
     """
 
     pipeline: str
@@ -50,8 +50,8 @@ class Skew:
 def read_skew(url: str) -> Skew:
     """Read the skew of the pipeline at a state URL.
 
-    A source's own clock is preferred to the driver's, which says nothing about old data that is replayed. Interval
-    epochs are left out: they move no watermark.
+    The source's clock is used where it is known, since the driver's is of no use for old data that is replayed.
+    Interval epochs are skipped, since they move no watermark.
 
     Raises:
         StateError: ``STATE_ABSENT`` where there is no pipeline, ``STATE_TOO_FEW_EPOCHS`` where there is no line to
@@ -71,7 +71,7 @@ def read_skew(url: str) -> Skew:
     for record in told:
         at = record.frontier if by_source_clock else record.clock.processing_time
         if at is not None:
-            # A driver's clock may go back when another machine takes over; time on the picture does not.
+            # The clock may go back when a driver on another machine takes over, but not in the picture.
             points.append(SkewPoint(max(at, points[-1].at) if points else at, record.published))
     if not points or points[0].at == points[-1].at:
         raise StateError(

@@ -1,4 +1,4 @@
-"""The state of a pipeline as one value, for people, sensors and machines."""
+"""The status of a pipeline as one value, for people, sensors and programs."""
 
 from __future__ import annotations
 
@@ -25,37 +25,38 @@ from airflow_dataflow_provider.progress.store.store import Json, Store
 from airflow_dataflow_provider.progress.wall import wall_clock
 
 PipelineState = Literal["never_ran", "starting", "running", "stopped", "completed", "failed", "lost"]
-"""``lost``: the driver did not say goodbye, and is gone or silent. ``completed``: the last run, a batch, finished."""
+"""``lost``: the driver has not released its claim, and is gone or silent. ``completed``: the last run, a batch, has
+finished."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a pipeline has told the world so far.
+    """The published progress of a pipeline.
 
     Args:
-        state_url: where it was read.
+        state_url: the URL of the state.
         pipeline: the pipeline's name.
-        fingerprint: of the definition that the state was made for.
+        fingerprint: the fingerprint of the definition for which the state was created.
         mode: the runtime mode of the last run; None if it never ran.
-        state: what becomes of the pipeline just now.
+        state: the state of the pipeline.
         epoch: the last committed epoch; None if there is none.
         watermarks: the published curve; intervals do not move it.
-        covered: the event times that batches have computed, each over an interval or over everything.
+        covered: the event times that batches have computed, over intervals or the whole input.
         claimable: the greatest percentile that the estimator can claim.
-        end_of_input: whether the last epoch reached it.
-        interval: the interval of the last epoch; None if it was no interval's.
+        end_of_input: whether the last epoch reached the end of the input.
+        interval: the interval of the last epoch; None if it had none.
         rows: the rows of all epochs.
         panes: the panes of all epochs.
         owner: the last driver; None if it never ran.
-        frontier: how far, in arrival time, the source was read.
-        backlog: rows (or splits) known to wait.
-        left_out: what a batch with a percentile has not waited for, and no later run has read; None if nothing.
+        frontier: the newest arrival time that was read.
+        backlog: the number of rows (or splits) known to wait.
+        left_out: the files that were planned and that no run has read yet; None if there are none.
         processing_time: the clock of the last epoch; None if there is none.
         lag: processing time minus ``W_100`` at the last epoch, in microseconds; None while the watermark is infinite.
-        updated_at: the time of the newest thing told.
+        updated_at: the time of the newest of these facts.
         detail: more about the state, for people.
-        signals: the signals that were raised, and that no committed epoch has taken yet.
-        waiting: the windows that are open, and what their next panes wait for.
+        signals: the raised signals that no committed epoch has taken yet.
+        waiting: the open windows, and the conditions of their next panes.
     """
 
     state_url: str
@@ -84,9 +85,9 @@ class Status:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Why nothing is published, and what was set aside, over all runs."""
+        """The findings over all runs."""
         if self.epoch is None and self.state not in ("running", "stopped"):
-            return ()  # it never ran, or its driver says itself what has ended it
+            return ()  # it never ran, or the detail of the driver's state has the reason of its end
         return Facts(self.rows, self.panes, self.watermarks, self.waiting, self.rows.read).findings()
 
     @property
@@ -95,7 +96,7 @@ class Status:
         return self.state in ("starting", "running")
 
     def to_json(self) -> Json:
-        """One JSON object; times are ISO 8601, or null while nothing is known, or ``"+inf"``."""
+        """One JSON object. Times are ISO 8601, or ``"+inf"``; unknown times are null."""
         return {
             "pipeline": self.pipeline,
             "state_url": self.state_url,
@@ -127,11 +128,11 @@ class Status:
 
 
 def read_status(url: str, *, now: Micros | None = None) -> Status:
-    """Read the state of the pipeline at a state URL.
+    """Read the status of the pipeline at a state URL.
 
     Args:
         url: the state URL.
-        now: processing time, against which heartbeats are held; by default the wall clock's.
+        now: processing time, with which heartbeats are compared; by default the wall clock's.
 
     Raises:
         StateError: ``STATE_ABSENT``, if there is no pipeline; ``STATE_FORMAT``, ``STATE_UNREADABLE``,
@@ -144,7 +145,7 @@ def read_status(url: str, *, now: Micros | None = None) -> Status:
     pipeline = identity.load(store)
     if pipeline is None:
         raise absent(store)
-    owner = present_owner(store)  # before the last record: a driver commits first and says goodbye then
+    owner = present_owner(store)  # read before the last record, since a driver commits before it releases its claim
     last = EpochLog(store).last_record()
     watermarks = NOTHING_KNOWN if last is None or last.published_watermark is None else last.published_watermark
     times = [pipeline.created_at]
@@ -180,7 +181,7 @@ def read_status(url: str, *, now: Micros | None = None) -> Status:
 
 
 def find_status(url: str) -> Status | None:
-    """The state of the pipeline at a state URL, None before its first run; otherwise as :func:`read_status`."""
+    """The status of the pipeline at a state URL, None before its first run; otherwise as :func:`read_status`."""
     try:
         return read_status(url)
     except StateError as error:
@@ -197,14 +198,14 @@ def _state(owner: OwnerInfo | None, last: EpochRecord | None, now: Micros) -> Pi
         return "starting" if owner.state == "starting" else "running"
     if owner.state in {"failed", "fenced"}:
         return "failed"
-    # The commit is what completes a batch: one that fell over between it and its goodbye has completed all the same.
+    # The commit completes a batch, even if the driver crashes before it releases its claim.
     if last is not None and last.mode == "batch" and last.run_id == owner.run_id and _has_published(last):
         return "completed"
     return "stopped" if liveness == "released" else "lost"
 
 
 def _has_published(record: EpochRecord) -> bool:
-    """Whether the epoch was the last that its batch had to do: an interval is one epoch."""
+    """Whether the epoch was the last one of its batch; a batch over an interval has one epoch."""
     return record.kind in ("end_of_input", "interval")
 
 

@@ -1,4 +1,4 @@
-"""May a run start its driver, or does another one have the state?"""
+"""The answer to whether a run may start its driver, or another driver owns the state."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from airflow_dataflow_provider.progress.status.status import Status
 
 
 def ask_turn(status: Status | None, starting: Collection[str], *, run_id: str) -> Answer:
-    """Whether a run's turn has come: no other driver owns the state, or is about to.
+    """Whether a run may start: no other driver owns the state, or is about to.
 
-    Runs that end are waited for. A stream does not end by itself: while it owns the state the answer is *never*.
+    While a stream owns the state the answer is *never*, since a stream does not end by itself; else it is *not yet*.
 
     Args:
-        status: the pipeline's; None if it has no state yet.
-        starting: the runs whose drivers were started and have not claimed yet, as far as anybody knows.
-        run_id: the run that asks.
+        status: the pipeline's status; None if it has no state yet.
+        starting: the runs that were announced and are not known to have claimed.
+        run_id: the run.
     """
     owner = None if status is None or not status.live else status.owner
     if status is not None and owner is not None and owner.run_id != run_id:

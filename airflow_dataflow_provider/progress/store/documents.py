@@ -1,4 +1,4 @@
-"""JSON documents, and the values in them: what all records share."""
+"""Converts JSON documents to values and back, for all records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def load_document(store: Store, path: str, parse: Callable[[Json], T]) -> T | No
     """The value in a document, or None where there is none.
 
     Raises:
-        StateError: ``STATE_UNREADABLE``, naming the document and what is wrong in it.
+        StateError: ``STATE_UNREADABLE``, naming the document and the problem.
     """
     try:
         document = store.read_json(path)
@@ -32,7 +32,7 @@ def parse_document(store: Store, path: str, document: Json, parse: Callable[[Jso
     except (AttributeError, KeyError, TypeError, ValueError, DataflowError) as error:
         problem = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise StateError(
-            f"{store.child(path)} is not what it should be: {problem}",
+            f"{store.child(path)} is not valid: {problem}",
             reason="it was not written by this package, or was changed since",
             hint="restore the file, or start anew at another state URL",
             code="STATE_UNREADABLE",
@@ -45,7 +45,6 @@ def bad_record(problem: str) -> StateError:
 
 
 def optional_iso(time: Micros | None) -> str | None:
-    """A time as ISO 8601, None as null."""
     return None if time is None else iso(time)
 
 

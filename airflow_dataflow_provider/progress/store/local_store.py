@@ -18,7 +18,7 @@ from airflow_dataflow_provider.progress.store.store import Names, Store, cannot_
 _NO_HARD_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
 
 _DURABLE: Final = set[Path]()
-"""Folders whose names this process has seen onto the disk."""
+"""Folders whose names this process has synced to the disk."""
 _MOST_DURABLE: Final = 10_000
 
 
@@ -28,8 +28,7 @@ class LocalStore(Store):
 
     Guarantees:
         After :meth:`write` and :meth:`create`, and after :meth:`add` and :meth:`sync`, the content of a file, its name
-        and the names of all folders on the way survive a power cut. A deletion may come undone by one, unless
-        :meth:`sync` follows it.
+        and the names of its folders survive a power cut. A power cut may undo a deletion, unless :meth:`sync` follows.
     """
 
     def read(self, path: str) -> bytes:
@@ -60,12 +59,11 @@ class LocalStore(Store):
             _put(target, data)
 
     def sync(self, folder: str) -> None:
-        """See the names of a folder onto the disk."""
         with storage_errors(self.child(folder), "written", FileNotFoundError), contextlib.suppress(FileNotFoundError):
             _sync_folder(Path(self.child(folder)))
 
     def list(self, folder: str) -> Names:
-        """List the folder, without copies that a process has left."""
+        """List the folder, without the temporary files of crashed processes."""
         with storage_errors(self.child(folder), "listed", FileNotFoundError), contextlib.suppress(FileNotFoundError):
             return sorted(entry.name for entry in os.scandir(self.child(folder)) if not entry.name.startswith("."))
         return []
@@ -80,7 +78,6 @@ class LocalStore(Store):
         return False
 
     def delete(self, path: str, recursive: bool = False) -> None:
-        """Remove the file, or the folder."""
         target = Path(self.child(path))
         with storage_errors(self.child(path), "removed", FileNotFoundError), contextlib.suppress(FileNotFoundError):
             if recursive and target.is_dir():
@@ -93,9 +90,9 @@ class LocalStore(Store):
 
     @contextlib.contextmanager
     def _staged(self, target: Path, data: bytes) -> Iterator[Path]:
-        """A complete copy on disk beside ``target``, to be put in its place; what is left of it is removed.
+        """A complete copy on disk beside ``target``, deleted afterwards.
 
-        The leading dot hides it from :meth:`Store.list`, should the process die here.
+        If the process dies here, the leading dot hides the copy from :meth:`Store.list`.
         """
         staged = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
         self._make_folder(target.parent)
@@ -107,9 +104,9 @@ class LocalStore(Store):
         _sync_folder(target.parent)
 
     def _make_folder(self, folder: Path) -> None:
-        """Make a folder, and see its name onto the disk, whoever made it: another process may die before it does.
+        """Create a folder if needed, and sync its name to the disk: the process that created it may have died.
 
-        Of the folders above the state, those that are there already are the user's affair.
+        Existing folders above the state are not synced.
         """
         there = folder.is_dir()
         if there and (folder in _DURABLE or not folder.is_relative_to(self.url)):
@@ -118,7 +115,7 @@ class LocalStore(Store):
         if not there:
             try:
                 folder.mkdir(exist_ok=True)
-            except FileExistsError as error:  # a file; callers take this error for a document that is there
+            except FileExistsError as error:  # a file; for callers FileExistsError means an existing document
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from error
         if not there or folder != Path(self.url):
             _sync_folder(folder.parent)
@@ -135,7 +132,7 @@ def _put(target: Path, data: bytes) -> None:
 
 
 def _sync_folder(path: Path) -> None:
-    """The names in it have to survive a power cut, not only the content of the files."""
+    """Sync a folder, so that the names in it survive a power cut."""
     folder = os.open(path, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -35,26 +35,26 @@ class NumberedFiles:
     digits: int = _DIGITS
 
     def path(self, number: int, kind: str) -> str:
-        """Where the document of this kind and number is."""
+        """The path of the document of this kind and number."""
         return f"{self.folder_of(number // GROUP)}/{number:0{self.digits}d}.{kind}"
 
     def folder_of(self, group: int) -> str:
-        """Where the documents of a group of numbers are: group 7 has those from 7,000 to 7,999."""
+        """The folder of a group of numbers: group 7 has those from 7,000 to 7,999."""
         return f"{self.folder}/{group:0{self.digits - 3}d}"
 
     def newest_first(self, *kinds: str) -> Iterator[tuple[int, str]]:
-        """The ``(number, kind)`` of the documents there are, from the greatest number down."""
+        """The ``(number, kind)`` of the documents, from the greatest number down."""
         for group in reversed(self.groups()):
             yield from self.in_group(group, kinds, newest_first=True)
 
     def oldest_first(self, *kinds: str, since: int = 0) -> Iterator[tuple[int, str]]:
-        """The ``(number, kind)`` of the documents there are, from ``since`` up."""
+        """The ``(number, kind)`` of the documents, from ``since`` up."""
         for group in self.groups():
             if group >= since // GROUP:
                 yield from (entry for entry in self.in_group(group, kinds) if entry[0] >= since)
 
     def groups(self) -> list[int]:
-        """The groups that there are, in order."""
+        """The existing groups, in order."""
         return [int(name) for name in self.store.list(self.folder) if name.isdecimal()]
 
     def in_group(self, group: int, kinds: tuple[str, ...], *, newest_first: bool = False) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""A store on anything that fsspec knows and that can create exclusively: S3, Google and Azure storage, memory."""
+"""A store on a filesystem of fsspec with exclusive creation: S3, Google and Azure storage, memory."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from airflow_dataflow_provider.progress.store.storage_errors import storage_erro
 from airflow_dataflow_provider.progress.store.store import STATE_HINT, Names, Store, cannot_create
 
 _EXCLUSIVE: Final = frozenset({"memory", "s3", "s3a", "gs", "gcs", "abfs", "abfss", "az"})
-"""Filesystems whose exclusive create is a single request. fsspec's own default looks first and writes then."""
+"""Filesystems whose exclusive create is a single request. fsspec's default checks first and writes then."""
 
 _MEMORY_LOCK: Final = threading.Lock()
-"""``memory://`` is this process's alone, and looks before it writes: a lock makes its exclusive create atomic."""
+"""Makes exclusive create atomic on ``memory://``, which belongs to one process and checks before it writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class ObjectStore(Store):
 
         url = url.rstrip("/")
         try:
-            # Other processes write here: what was listed once says nothing of what is there now.
+            # Other processes write here, so a cached listing would be out of date.
             files, root = url_to_fs(url, use_listings_cache=False)
         except (ImportError, ValueError, OSError) as error:
             reason = next(iter(str(error).splitlines()), type(error).__name__)
@@ -69,7 +69,7 @@ class ObjectStore(Store):
             except FileExistsError:
                 raise
             except Exception as error:
-                # The answer may have been lost on its way, or the refusal have come in words that fsspec does not know.
+                # The answer may have been lost, or fsspec may not know this form of the refusal.
                 if self.files.exists(self._key(path)):
                     raise FileExistsError(self.child(path)) from error
                 raise

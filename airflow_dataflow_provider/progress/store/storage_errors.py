@@ -1,4 +1,4 @@
-"""Errors of the storage below a state: full, read-only, forbidden, in the way, or away."""
+"""Errors of the storage of a state: full, read-only, forbidden, wrong kind of file, or unavailable."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Final
 from airflow_dataflow_provider.model.errors import DataflowError, StateError
 
 _FULL: Final = (
-    "there is no room left",
-    "an epoch counts only once its documents are on the storage; up to the last one that is, nothing is lost",
-    "make room, then run again: the run goes on after the last committed epoch",
+    "there is no space left",
+    "an epoch counts only once its documents are stored; all committed epochs are safe",
+    "free some space, then run again: the run continues after the last committed epoch",
 )
 _FORBIDDEN: Final = (
     "permission denied",
-    "the driver writes the state, and everything that looks at the pipeline reads it",
+    "the driver writes the state, and sensors and the command line read it",
     "give the user of this process access, or choose another state URL",
 )
 _IN_THE_WAY: Final = (
     "a file is where a folder is expected, or a folder where a file is",
-    "a state is a folder, and its documents have fixed places in it",
-    "give the URL of a folder as the state, or move away what stands there",
+    "a state is a folder, and its documents have fixed paths in it",
+    "give the URL of a folder as the state, or move the existing file or folder away",
 )
 _KNOWN: Final = {
     errno.ENOSPC: _FULL,
@@ -37,21 +37,21 @@ _KNOWN: Final = {
         "mount it for writing, or choose another state URL",
     ),
     errno.ENOENT: (
-        "the folder, or the bucket, is not there",
-        "what is written has to be readable later",
-        "make the bucket, or choose another state URL",
+        "the folder or the bucket does not exist",
+        "the state must be readable later",
+        "create the bucket, or choose another state URL",
     ),
 }
 
 
 @contextlib.contextmanager
 def storage_errors(where: str, doing: str, *expected: type[OSError]) -> Iterator[None]:
-    """Turn what the storage raises into a ``STATE_STORAGE`` error.
+    """Turn the errors of the storage into ``STATE_STORAGE`` errors.
 
     Args:
         where: the URL or path, for the message.
         doing: ``read``, ``written``, ``listed`` or ``removed``.
-        expected: what the caller handles, and so goes through as it is.
+        expected: errors that the caller handles; they are not changed.
     """
     try:
         yield
@@ -62,14 +62,14 @@ def storage_errors(where: str, doing: str, *expected: type[OSError]) -> Iterator
 
 
 def storage_error(where: str, doing: str, error: Exception) -> StateError:
-    """The error that says what the storage has refused, why that ends the run, and what to do."""
+    """The ``STATE_STORAGE`` error for an error of the storage."""
     number = error.errno if isinstance(error, OSError) else None
     if number is None and isinstance(error, PermissionError | FileNotFoundError):  # object stores give no number
         number = errno.EACCES if isinstance(error, PermissionError) else errno.ENOENT
     fallback = (
         str(error) or type(error).__name__,
-        "an epoch counts only once its documents are on the storage",
-        "make sure that the storage can be reached, then run again: the run goes on after the last committed epoch",
+        "an epoch counts only once its documents are stored",
+        "make sure that the storage can be reached, then run again: the run continues after the last committed epoch",
     )
     problem, reason, hint = fallback if number is None else _KNOWN.get(number, fallback)
     return StateError(f"{where} cannot be {doing}: {problem}", reason=reason, hint=hint, code="STATE_STORAGE")

@@ -1,7 +1,7 @@
 """A folder of small documents, on a local disk or on an object store.
 
-Everything in progress rests on two promises of :class:`Store`: a reader sees a whole document or none, and of several
-who create the same document exactly one succeeds.
+The epoch log and ownership depend on two guarantees of :class:`Store`: a reader sees a whole document or none, and of
+several processes that create the same document exactly one succeeds.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _LOCAL = re.compile(r"(?:file|local):(?://)?")
 
 _TRIES: Final = 3
-"""How often a document may vanish between two looks before that is an error."""
-_READ_BY_PEOPLE: Final = 2**16
-"""Characters up to which a document is indented: Python does that a hundred times slower than the rest."""
+"""The number of tries to create a document that is deleted between creation and read."""
+_LONGEST_INDENTED: Final = 2**16
+"""The greatest length in characters of a document that is indented, which is a hundred times slower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +37,24 @@ class Store(ABC):
     """A folder at ``url``; every path is relative to it and uses ``/``.
 
     Guarantees:
-        A document appears, and is replaced, as a whole. :meth:`create` succeeds once per path, whoever competes.
-        On a local disk a document that was written survives a power cut. Every method raises ``STATE_STORAGE`` where
-        the storage refuses: full, read-only, forbidden, away; no bare ``OSError`` but those that a method names.
+        A document is created and replaced atomically. Of concurrent :meth:`create` calls for one path, one succeeds. On
+        a local disk a written document survives a power cut. Every method raises ``STATE_STORAGE`` for errors of the
+        storage (full, read-only, forbidden, unavailable), and no ``OSError`` but those that it documents.
 
     Does not do:
-        Caching. Every call asks the filesystem.
+        Caching. Every call goes to the filesystem.
     """
 
     url: str
 
     @staticmethod
     def open(url: str | os.PathLike[str]) -> Store:
-        """The store at a plain path, a ``file://`` URL, or any URL of a filesystem that can create exclusively.
+        """The store at a plain path, a ``file://`` URL, or a URL of a filesystem with exclusive creation.
 
         Nothing is read or written. A relative local path becomes absolute.
 
         Raises:
-            StateError: ``STATE_FILESYSTEM``, where the filesystem is unknown or cannot keep the store's promises.
+            StateError: ``STATE_FILESYSTEM``, where the filesystem is unknown or has no exclusive creation.
         """
         from airflow_dataflow_provider.progress.store.local_store import LocalStore  # noqa: PLC0415 - they are Stores
         from airflow_dataflow_provider.progress.store.object_store import ObjectStore  # noqa: PLC0415
@@ -70,10 +70,10 @@ class Store(ABC):
 
     @abstractmethod
     def read(self, path: str) -> bytes:
-        """The whole document.
+        """Read the whole document.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: it does not exist.
         """
 
     @abstractmethod
@@ -82,52 +82,51 @@ class Store(ABC):
 
     @abstractmethod
     def create(self, path: str, data: bytes) -> None:
-        """Write a document that must not be there yet, atomically.
+        """Write a document that must not exist yet, atomically.
 
         Raises:
-            FileExistsError: a document is there, and untouched. It may be this one, where an answer was lost.
+            FileExistsError: the document exists, and is not changed. It may be this one, if an answer was lost.
         """
 
     def add(self, path: str, data: bytes) -> None:
-        """Write a data file under a name that nobody knows yet, as names with a random part are.
+        """Write a data file under a new name, for example one with a random part.
 
-        It is no document: a reader that looks for it by its name may see half of it. Name it in a document once it is
-        written, and :meth:`sync` its folder before.
+        It is not written atomically. Call :meth:`sync` for its folder before a document names the file.
         """
         self.write(path, data)
 
     def sync(self, folder: str) -> None:  # noqa: B027 - most stores have nothing to do
-        """Make the names in a folder survive a power cut, where :meth:`add` and :meth:`delete` leave that open."""
+        """Make the names in a folder survive a power cut, which :meth:`add` and :meth:`delete` do not."""
 
     @abstractmethod
     def list(self, folder: str) -> Names:
         """The sorted names in a folder (documents and folders), without those that start with a dot.
 
-        None if the folder is absent.
+        It is empty if the folder does not exist.
         """
 
     @abstractmethod
     def exists(self, path: str) -> bool:
-        """Whether the document or folder is there."""
+        """Whether the document or folder exists."""
 
     @abstractmethod
     def delete(self, path: str, recursive: bool = False) -> None:
-        """Remove a document, or with ``recursive`` a folder; what is absent already is fine."""
+        """Delete a document, or with ``recursive`` a folder, if it exists."""
 
     def child(self, path: str) -> str:
         """The full URL of a path (for a local store, the absolute path)."""
         return f"{self.url}/{path}"
 
     def local_path(self, path: str) -> str | None:  # noqa: ARG002 - most stores have none
-        """The path as the operating system knows it, or None where the store is not local."""
+        """The path in the operating system, or None where the store is not local."""
         return None
 
     def read_json(self, path: str) -> Json:
         """The document as a JSON object.
 
         Raises:
-            FileNotFoundError: there is none.
-            StateError: ``STATE_UNREADABLE``, if it is no JSON object.
+            FileNotFoundError: it does not exist.
+            StateError: ``STATE_UNREADABLE``, if it is not a JSON object.
         """
         try:
             document = json.loads(self.read(path))
@@ -142,10 +141,10 @@ class Store(ABC):
         self.write(path, _encode(document))
 
     def put_if_absent(self, path: str, document: Mapping[str, Any]) -> Json:
-        """:meth:`create` a JSON object, or read the one that was first.
+        """:meth:`create` a JSON object, or read the existing one.
 
         Returns:
-            The object that stands: ``document``, or another's.
+            The stored object: ``document``, or an existing one.
         """
         data = _encode(document)
         for _ in range(_TRIES):
@@ -155,26 +154,26 @@ class Store(ABC):
                 try:
                     return self.read_json(path)
                 except FileNotFoundError:
-                    continue  # somebody has removed it in between
+                    continue  # it was deleted in between
             written: Json = json.loads(data)
             return written
-        raise storage_error(self.child(path), "written", OSError("it is there and is not there, again and again"))
+        raise storage_error(self.child(path), "written", OSError("it was repeatedly created and deleted meanwhile"))
 
 
 def _encode(document: Mapping[str, Any]) -> bytes:
     text = json.dumps(document, ensure_ascii=False, allow_nan=False)
-    if len(text) <= _READ_BY_PEOPLE:
+    if len(text) <= _LONGEST_INDENTED:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     return (text + "\n").encode()
 
 
 STATE_HINT: Final = (
-    'give a folder that the driver and Airflow both reach, for example "/data/flights" or "s3://bucket/flights"'
+    'give a folder that both the driver and Airflow can reach, for example "/data/flights" or "s3://bucket/flights"'
 )
 
 
 def unreadable(where: str, problem: str) -> StateError:
-    """A file of the state is not what it should be."""
+    """The error for a file of the state that cannot be parsed."""
     return StateError(
         f"{where} cannot be read: {problem}",
         reason="it was not written by this package, or was changed since",
@@ -184,9 +183,9 @@ def unreadable(where: str, problem: str) -> StateError:
 
 
 def cannot_create(url: str, problem: str) -> StateError:
-    """A filesystem does not keep the promise of :meth:`Store.create`."""
+    """The error for a filesystem without exclusive creation."""
     return StateError(
-        f"the state cannot live at {url!r}: {problem}",
+        f"the state cannot be stored at {url!r}: {problem}",
         reason="two drivers could both believe that they own the pipeline",
         hint=STATE_HINT,
         code="STATE_FILESYSTEM",

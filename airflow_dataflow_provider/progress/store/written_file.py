@@ -1,6 +1,6 @@
-"""A data file as the document that makes it count names it: by name, size and digest.
+"""A data file as documents name it: by name, size and digest.
 
-Whoever reads the file compares, so that a bit that has turned is an error, and never another value.
+Readers compare the digest, so that damage is an error, and never a wrong value.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class WrittenFile:
     """One data file.
 
     Args:
-        name: within the folder that files of its kind lie in.
-        size: in bytes.
-        sha256: of its bytes as they were written, in hexadecimal digits.
+        name: the name within the folder of its kind.
+        size: the size in bytes.
+        sha256: the digest of the written bytes, in hexadecimal digits.
     """
 
     name: str
@@ -31,15 +31,15 @@ class WrittenFile:
 
     @classmethod
     def write(cls, store: Store, folder: str, name: str, data: bytes) -> WrittenFile:
-        """Write a new file (see :meth:`Store.add`); the digest is of the bytes in hand."""
+        """Write a new file (see :meth:`Store.add`)."""
         store.add(f"{folder}/{name}", data)
         return cls(name, len(data), hashlib.sha256(data).hexdigest())
 
     def read(self, store: Store, folder: str) -> bytes:
-        """Its bytes.
+        """Read its bytes.
 
         Raises:
-            StateError: ``STATE_DAMAGED`` where it is missing, or not as it was written.
+            StateError: ``STATE_DAMAGED`` where it is missing or has changed.
         """
         where = store.child(f"{folder}/{self.name}")
         try:
@@ -49,7 +49,7 @@ class WrittenFile:
         if len(data) != self.size:
             raise damaged(f"{where} has {len(data)} bytes, and {self.size} were written")
         if hashlib.sha256(data).hexdigest() != self.sha256:
-            raise damaged(f"{where} is not as it was written: its digest differs")
+            raise damaged(f"{where} has changed: its digest differs")
         return data
 
     def to_json(self) -> Json:
@@ -62,10 +62,10 @@ class WrittenFile:
 
 
 def damaged(what: str) -> StateError:
-    """``STATE_DAMAGED``: something that a document names, or that must follow another, is not there or has changed."""
+    """``STATE_DAMAGED``: a file or document that another one names is missing or has changed."""
     return StateError(
         what,
-        reason="results read without it would be short or wrong",
-        hint="`verify --state URL` names all that is missing or damaged, and what can be made anew",
+        reason="results without it would be incomplete or wrong",
+        hint="`verify --state URL` lists all missing or damaged files, and which of them can be rebuilt",
         code=DAMAGED,
     )

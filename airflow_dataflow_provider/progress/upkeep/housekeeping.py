@@ -13,20 +13,20 @@ from airflow_dataflow_provider.progress.upkeep import set_aside
 from airflow_dataflow_provider.progress.upkeep.set_aside import Retention
 
 _WINDOW: Final = 16
-"""Epochs after which a task that died or ran twice is taken to write no more."""
+"""The number of epochs after which tasks of a failed or repeated attempt are taken to have ended."""
 _SELDOM: Final = 64
-"""Sweeps between two that look for what seldom is there."""
+"""The number of sweeps between two that also look for rare files."""
 
 
 class Housekeeping:
-    """Clears away what nobody needs any more of the log, the rows that were set aside, the claims and the requests.
+    """Deletes old documents of the log, rows that were set aside, claims and requests.
 
     Guarantees:
-        Nothing goes that a reader may still ask for: a crash at any step leaves a state that says the same.
+        It deletes no file that a reader may still need. A crash at any step does not change the meaning of the state.
 
     Args:
         store: the state.
-        log: of the driver that owns it.
+        log: the epoch log of the driver that owns it.
         token: the claim of that driver.
         retention: how long rows that were set aside are kept.
     """
@@ -37,10 +37,10 @@ class Housekeeping:
         self._swept: int | None = None  # no epoch before this one has orphans
 
     def sweep(self, *, before: int, now: Micros) -> None:
-        """Clear away, a little at a time; only between epochs.
+        """Delete a limited number of files; only between epochs.
 
         Args:
-            before: the next epoch; all before it are committed.
+            before: the next epoch; all epochs before it are committed.
             now: processing time.
         """
         self._log.compact()
@@ -56,9 +56,9 @@ class Housekeeping:
 
 
 def sweep_claims(store: Store) -> None:
-    """Remove old claims, a thousand at a time, once a whole thousand follows them.
+    """Delete old claims, a thousand at a time, once another whole thousand follows them.
 
-    No driver is that far behind: one that slept finds that it is fenced by looking for the claim that follows its own.
+    A suspended driver finds out that it is fenced by the claim that follows its own. No driver is so far behind.
     """
     files = claim_files(store)
     for group in files.groups()[:-2]:

@@ -1,8 +1,8 @@
 """The files of rows that were set aside: expired elements, and rows that cannot be read as elements.
 
-An epoch's files are below ``expired/`` and ``rejected/``, in a folder with its number. Those count that its result
-names. Others were left by tasks that died or ran twice, and are removed. A *retention* removes the files of old epochs;
-``retention.json`` says from which epoch on they are kept, and is written before the first of them goes.
+An epoch's files are below ``expired/`` and ``rejected/``, in a folder with its number. Only files that its result names
+count. Others were left by failed or repeated tasks, and are deleted. A *retention* deletes the files of old epochs;
+``retention.json`` holds the first epoch whose files are kept, and is written before any file is deleted.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ REJECTED_FOLDER: Final = "rejected"
 FOLDERS: Final = (EXPIRED_FOLDER, REJECTED_FOLDER)
 
 RETENTION_CONF: Final = "dataflow.retention."
-"""Among ``--conf``, before the name of a folder: how long its rows are kept."""
+"""The prefix of the ``--conf`` settings for how long the rows of a folder are kept."""
 
 _RETENTION: Final = "retention.json"
 _AT_ONCE: Final = 1_000
-"""Up to how many epochs lose their files in one go."""
+"""The greatest number of epochs whose files are deleted at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Retention:
 
     @classmethod
     def from_conf(cls, conf: Mapping[str, str]) -> Self:
-        """Read ``dataflow.retention.expired`` and ``dataflow.retention.rejected`` out of a run's settings.
+        """Read ``dataflow.retention.expired`` and ``dataflow.retention.rejected`` from a run's settings.
 
         Raises:
             SubmissionError: ``SUBMIT_CONF``.
@@ -58,7 +58,7 @@ class Retention:
                 keep = 0
             if keep <= 0:
                 raise SubmissionError(
-                    f"--conf {name}={text} is no retention",
+                    f"--conf {name}={text} is not a retention",
                     hint=f"give {' or '.join(RETENTION_CONF + folder for folder in FOLDERS)} a duration, such as 90d",
                     code="SUBMIT_CONF",
                 )

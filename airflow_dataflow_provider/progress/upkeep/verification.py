@@ -1,6 +1,6 @@
-"""Whether everything that a state names is there and as it was written, and what can be made anew.
+"""Checks that every file that a state names exists and is unchanged, and rebuilds files where this is possible.
 
-Reads every document and every data file once. :func:`verify` changes nothing, and a driver may go on meanwhile.
+It reads every document and every data file once. :func:`verify` changes nothing, and a driver may run meanwhile.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ RESTORE: Final = "restore it from a backup"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is missing or damaged.
+    """A missing or damaged file.
 
     Args:
         where: its URL.
-        problem: what is wrong with it.
+        problem: the problem.
         remedy: what can be done.
-        rebuild: makes it anew; None where that cannot be.
+        rebuild: rebuilds it; None where this is not possible.
     """
 
     where: str
@@ -63,11 +63,11 @@ class Verification:
     """The extent of a verification, and its findings.
 
     Attributes:
-        state_url: the state.
-        epochs: committed epochs.
-        files: data files that were compared with their digests.
-        size: their bytes.
-        findings: what is missing or damaged, in the order of the epochs.
+        state_url: the URL of the state.
+        epochs: the number of committed epochs.
+        files: the number of data files that were compared with their digests.
+        size: their size in bytes.
+        findings: the missing and damaged files, in the order of the epochs.
     """
 
     state_url: str
@@ -84,7 +84,7 @@ class Verification:
 
 
 def verify(store: Store) -> Verification:
-    """Look at everything that a state and its pane log name.
+    """Check all files that a state and its pane log name.
 
     Raises:
         StateError: ``STATE_ABSENT`` where there is no pipeline; ``STATE_UNREADABLE`` for its ``pipeline.json``.
@@ -93,17 +93,13 @@ def verify(store: Store) -> Verification:
     while True:
         verifier = _Verifier(store)
         found = verifier.run()
-        # A driver that goes on removes what it has taken the place of: look again under the newest documents.
-        if not found.findings or verifier.newest_epoch() == verifier.looked_at:
+        # A running driver deletes files that it has replaced, so missing files are checked again after a new epoch.
+        if not found.findings or verifier.newest_epoch() == verifier.checked_epoch:
             return found
 
 
 def rebuild(findings: Iterable[Finding]) -> list[Finding]:
-    """Make anew what can be made anew.
-
-    Returns:
-        What was.
-    """
+    """Rebuild the files that can be rebuilt, and return their findings."""
     rebuilt = []
     for finding in findings:
         if finding.rebuild is not None:
@@ -113,17 +109,17 @@ def rebuild(findings: Iterable[Finding]) -> list[Finding]:
 
 
 class _Verifier:
-    """One look at a state."""
+    """One pass over a state."""
 
     def __init__(self, state: Store) -> None:
         self._state, self._log = state, EpochLog(state)
         self._findings: list[Finding] = []
         self._kept_from: dict[str, int] = {}
         self._epochs = self._files = self._bytes = 0
-        self.looked_at: int | None = None
+        self.checked_epoch: int | None = None
 
     def newest_epoch(self) -> int | None:
-        """The newest epoch that is committed; None where that cannot be read."""
+        """The newest committed epoch; None where it cannot be read."""
         try:
             last = self._log.last_record()
         except StateError:
@@ -131,8 +127,7 @@ class _Verifier:
         return None if last is None else last.epoch
 
     def run(self) -> Verification:
-        """Look at everything."""
-        self.looked_at = self.newest_epoch()
+        self.checked_epoch = self.newest_epoch()
         self._kept_from = {folder: self._read(partial(kept_from, self._state, folder)) or 0 for folder in FOLDERS}
         panes = pane_log_of(self._state)
         snapshot = None if panes is None else self._read(PaneChain(panes).snapshot)
@@ -146,9 +141,9 @@ class _Verifier:
         return Verification(self._state.url, self._epochs, self._files, self._bytes, tuple(self._findings))
 
     def _epoch_log(self, through: int) -> tuple[EpochRecord | None, list[EpochRecord]]:
-        """Every epoch; the answer is the newest that has moved open windows, and those that no snapshot stands for."""
+        """Check every epoch; return the newest that has changed open windows, and those that are in no snapshot."""
         newest, uncompacted = None, []
-        for epoch in range(0 if self.looked_at is None else self.looked_at + 1):
+        for epoch in range(0 if self.checked_epoch is None else self.checked_epoch + 1):
             known = len(self._findings)
             record = self._read(partial(self._log.record, epoch))
             if record is None:
@@ -205,7 +200,7 @@ class _Verifier:
     def _commits(
         self, chain: PaneChain, snapshot: PaneSnapshot | None, records: list[EpochRecord]
     ) -> Iterator[PaneCommit]:
-        """The commits that there should be; what is missing can be made from what the epoch has left."""
+        """The commits that should exist. A missing one can be rebuilt from the result of its epoch."""
         through = -1 if snapshot is None else snapshot.through
         named = (record.panes_until for record in records)
         wanted = {*chain.epochs(since=through + 1), *(int(epoch) for epoch in named if epoch is not None)}
@@ -230,7 +225,7 @@ class _Verifier:
         try:
             plan, prepared = self._log.planned(epoch), self._log.prepared(epoch)
         except StateError:
-            return None  # it has been named already, with its epoch
+            return None  # the check of the epoch has already added a finding
         if plan is None or prepared is None or finished_at is None:
             return None
         return PaneCommit.of(plan, prepared, before, finished_at)

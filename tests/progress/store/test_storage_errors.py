@@ -53,7 +53,7 @@ def test_a_full_disk_is_called_full(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StateError, match="there is no room left"):
+    with pytest.raises(StateError, match="there is no space left"):
         Store.open(tmp_path).write("a.json", b"{}")
     assert list(tmp_path.iterdir()) == []
 

@@ -250,6 +250,6 @@ def test_a_bucket_that_refuses_says_where_why_and_what_to_do(object_server: Obje
 def test_a_bucket_that_is_not_there_cannot_be_written(object_server: ObjectServer) -> None:
     store = Store.open("s3://nosuchbucket/state")
     assert store.list("owners") == []
-    with pytest.raises(StateError, match="the bucket, is not there") as error:
+    with pytest.raises(StateError, match="the bucket does not exist") as error:
         store.put_if_absent("a.json", {})
     assert error.value.code == "STATE_STORAGE"
