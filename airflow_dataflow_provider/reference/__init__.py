@@ -1,1 +1,1 @@
-"""The executable specification: one element at a time, slow and obvious. What every engine is compared with."""
+"""The executable specification, which processes one element at a time. Every engine is compared with it."""

@@ -11,10 +11,10 @@ from airflow_dataflow_provider.model.watermark_policies import CLOCK_SKEW, Bound
 
 @dataclass(slots=True)
 class BoundedWatermark:
-    """What the elements so far say about the watermark; it is the same at every percentile.
+    """The watermark after some elements; it is the same at every percentile.
 
     Attributes:
-        policy: the bound.
+        policy: the policy with the bound.
         latest: the greatest event time so far.
     """
 
@@ -22,7 +22,7 @@ class BoundedWatermark:
     latest: Micros = MIN_TIME
 
     def see(self, element: Element, now: Micros) -> None:
-        """Take note of an element; one with a wrong clock moves nothing."""
+        """Add an element; one with a wrong clock does not move the watermark."""
         lead = element.event_time - element.arrival_time
         if lead <= self.policy.longest_lead and element.arrival_time <= now + CLOCK_SKEW:
             self.latest = max(self.latest, element.event_time)
@@ -31,6 +31,6 @@ class BoundedWatermark:
         """The watermark.
 
         Args:
-            idle_for: how long a source has had nothing new that is idle by its ``idle_after``.
+            idle_for: how long the source has been idle, if it is idle by its ``idle_after``.
         """
         return MIN_TIME if self.latest == MIN_TIME else self.latest + idle_for - self.policy.bound

@@ -1,4 +1,4 @@
-"""What goes into the reference interpreter, and what comes out of it beside panes."""
+"""The input of the reference interpreter, and its output besides panes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from airflow_dataflow_provider.model.windows import Window
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """A clock, and the elements that are looked at under it, in arrival order.
+    """A clock, and the elements that are processed under it, in arrival order.
 
     Attributes:
-        clock: what triggers look at; it stands still for the whole epoch.
+        clock: the clock that triggers see; it is fixed for the whole epoch.
         elements: none for a clock-only epoch.
         horizon: the ``W_100`` by which elements are late or expired and windows expire; by default the clock's own. It
-            is behind the clock only at the end of a batch's input: every window fires, and those that a later run may
-            still add to stay open.
+            is behind the clock only at the end of a batch's input: every window fires, but a window that a later run
+            may add to stays open.
 
     Raises:
-        DefinitionError: ``DEFINITION_EPOCH`` for a horizon ahead of the clock: it would expire windows unseen.
+        DefinitionError: ``DEFINITION_EPOCH`` for a horizon ahead of the clock: windows would expire without a pane.
     """
 
     clock: Clock
@@ -46,12 +46,12 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class ExpiredElement:
-    """An element that came after its window had expired: an output of its own, never a silent drop.
+    """An element that came after its window had expired. It is an output, and never dropped silently.
 
     Attributes:
-        element: as it came.
-        window: the expired window; where windows merge, the one that it would have become part of.
-        watermark: the horizon by which it was judged.
+        element: the element.
+        window: the expired window; where windows merge, the window that it would have become part of.
+        watermark: the horizon by which the window has expired.
         delay: arrival minus event time, in microseconds.
     """
 
@@ -63,7 +63,7 @@ class ExpiredElement:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Elements so far. One that has several windows counts once as read, and for each of them as late or expired."""
+    """Counts of elements. An element with several windows counts once as read, and as late or expired for each."""
 
     read: int = 0
     late: int = 0

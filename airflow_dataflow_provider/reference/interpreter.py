@@ -1,6 +1,6 @@
-"""What a pipeline means: every pane of every epoch, worked out one element at a time.
+"""The meaning of a pipeline: every pane of every epoch, computed one element at a time.
 
-An engine is right when it publishes these panes. So this module trades everything for being easy to check by reading.
+An engine is correct if it publishes these panes. So this module is written to be easy to check by reading.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ __all__ = ["Counts", "Epoch", "ExpiredElement", "Interpreter", "Outcome", "inter
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All that a run published, and what it could not."""
+    """The panes and the expired elements of a run, and its counts."""
 
     panes: tuple[Pane, ...]
     expired: tuple[ExpiredElement, ...]
     counts: Counts
 
 
-def interpret(pipeline: Pipeline, epochs: Iterable[Epoch]) -> Outcome:
-    """Run epochs from an empty state on."""
-    interpreter = Interpreter(pipeline)
+def interpret(pipeline: Pipeline, epochs: Iterable[Epoch], evaluate: Evaluate | None = None) -> Outcome:
+    """Run epochs from an empty state on; ``evaluate`` as for :class:`Interpreter`."""
+    interpreter = Interpreter(pipeline, evaluate)
     panes = [pane for epoch in epochs for pane in interpreter.epoch(epoch)]
     return Outcome(tuple(panes), tuple(interpreter.expired), interpreter.counts)
 
 
 class Interpreter:
-    """Runs a pipeline epoch by epoch, and carries the state on.
+    """Runs a pipeline epoch by epoch, and keeps its state.
 
-    Several groupings are stages in a row: what one publishes in an epoch are the next one's elements in the same epoch,
-    under a clock that is held back by what the first may still say.
+    Several groupings are stages in a row: the panes of one stage are the elements of the next in the same epoch, under
+    a clock that is held back by the open windows of the first.
 
-    Guarantees: every element is part of a pane, of an open window's state, or of :attr:`expired`; the same epochs give
-    the same panes.
+    Guarantees: every element is part of a pane, of an open window, or of :attr:`expired`; the same epochs give the same
+    panes.
 
-    Does not do: anything fast. Every expired element stays in memory.
+    Costs: it is slow, and keeps every expired element in memory.
 
     Args:
-        pipeline: what to run.
-        evaluate: asks Spark for the meaning of its expressions; a pipeline without them needs none.
+        pipeline: the pipeline.
+        evaluate: evaluates Spark's expressions; a pipeline without them needs none.
 
     Raises:
-        DefinitionError: ``DEFINITION_INCOMPLETE`` for a pipeline that computes nothing yet.
+        DefinitionError: ``DEFINITION_INCOMPLETE`` for a pipeline without a grouping.
     """
 
     def __init__(self, pipeline: Pipeline, evaluate: Evaluate | None = None) -> None:
@@ -66,7 +66,7 @@ class Interpreter:
 
     @property
     def expired(self) -> list[ExpiredElement]:
-        """The elements that came too late, of every stage."""
+        """The expired elements of every stage."""
         return [element for stage in self.stages for element in stage.expired]
 
     @property
@@ -75,10 +75,10 @@ class Interpreter:
         return Counts(self._read, sum(stage.late for stage in self.stages), len(self.expired))
 
     def epoch(self, epoch: Epoch) -> Sequence[Pane]:
-        """Take the elements; publish what is due, in the order of windows and keys; drop what expires.
+        """Add the elements, publish the panes that are due in the order of windows and keys, and drop expired windows.
 
         Raises:
-            DefinitionError: ``TIME_OUT_OF_RANGE`` for an element with a time that no source hands on.
+            DefinitionError: ``TIME_OUT_OF_RANGE`` for an element with a time that sources reject.
         """
         for element in epoch.elements:
             check_element_time(element.event_time, "the event time")

@@ -1,4 +1,4 @@
-"""One open window of the reference interpreter, and the panes that it makes."""
+"""An open window of the reference interpreter, and its panes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from airflow_dataflow_provider.model.windows import Window
 
 @dataclass(slots=True)
 class OpenWindow:
-    """What is kept for one key and window, from its first element until it expires.
+    """The state of one key and window, from its first element until it expires.
 
     ``finished``, ``first_arrival`` and ``passed`` are the trigger's (see :class:`Situation`), ``index`` counts the
     panes published, ``last_published`` is the last pane of the window, with those of windows that merged into it
@@ -45,7 +45,7 @@ class OpenWindow:
         return self.first_arrival is not None
 
     def situation(self, clock: Clock, *, at_boundary: bool = True, is_firing: bool = False) -> Situation:
-        """What the trigger may look at."""
+        """The input of the trigger's decision."""
         return Situation(clock, self.window, self.first_arrival, self.passed, at_boundary, is_firing)
 
     def place(self) -> tuple[Any, ...]:
@@ -54,22 +54,22 @@ class OpenWindow:
 
 
 def timing(state: OpenWindow, clock: Clock) -> PaneTiming:
-    """Where a pane of the window stands now."""
+    """The timing of a pane of the window now."""
     if clock.watermark < state.window.end:
         return PaneTiming.EARLY
     return PaneTiming.LATE if 100 in state.passed else PaneTiming.ON_TIME
 
 
-def retraction(stood: Pane, by: Pane, completeness: float) -> Pane:
-    """Takes back exactly what stood, at the moment of the pane that replaces it.
+def retraction(published: Pane, by: Pane, completeness: float) -> Pane:
+    """The retraction of a published pane, with the times of the pane that replaces it.
 
     Args:
-        stood: what is taken back.
+        published: the pane that is taken back.
         by: the pane that replaces it.
-        completeness: what the watermark curve claims then for the window of what stood.
+        completeness: the completeness that the watermark curve now claims for the published pane's window.
     """
     return replace(
-        stood,
+        published,
         timing=by.timing,
         is_first=False,
         is_last=False,

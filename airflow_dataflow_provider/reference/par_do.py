@@ -1,4 +1,4 @@
-"""What a ``ParDo`` makes of elements, one at a time."""
+"""Applies ``ParDo`` steps to elements, one at a time."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from airflow_dataflow_provider.model.par_do import (
 from airflow_dataflow_provider.model.time import ELEMENT_TIMES, ELEMENT_YEARS
 
 Evaluate = Callable[[SparkColumns, Sequence[Element]], Sequence[Element]]
-"""Asks Spark what its expressions make of some elements."""
+"""Evaluates Spark's expressions on some elements."""
 
 
 def apply(steps: Iterable[ParDo], elements: Sequence[Element], evaluate: Evaluate | None) -> Sequence[Element]:
-    """What is left of the elements after all steps, in their order.
+    """The results of all steps, in the order of the elements.
 
     Raises:
-        SubmissionError: ``ENGINE_PAR_DO`` for Spark's expressions where nobody can evaluate them.
+        SubmissionError: ``ENGINE_PAR_DO`` for Spark's expressions without ``evaluate``.
     """
     for step in steps:
         match step:
@@ -47,15 +47,15 @@ def apply(steps: Iterable[ParDo], elements: Sequence[Element], evaluate: Evaluat
             case _:
                 raise SubmissionError(
                     f"the reference interpreter cannot evaluate {step!r}",
-                    reason="only Spark knows what its expressions mean",
-                    hint="run it on a Spark engine, or give the interpreter a way to ask one",
+                    reason="only Spark can evaluate its expressions",
+                    hint="run it on a Spark engine, or give the interpreter evaluate=...",
                     code="ENGINE_PAR_DO",
                 )
     return elements
 
 
 def _vectorised(step: Vectorised, elements: Sequence[Element]) -> list[Element]:
-    """One call for each element: a function that mixes elements is seen to be none."""
+    """Call the function for each element alone, so that a function that mixes elements gives other results."""
     import polars as pl  # noqa: PLC0415 - only a function of frames needs them
 
     if not elements:
@@ -75,7 +75,7 @@ def _vectorised(step: Vectorised, elements: Sequence[Element]) -> list[Element]:
         for row in results.iter_rows(named=True):
             if row.pop(ELEMENT, None) != 0:
                 raise DataError(
-                    f"a result of {step!r} does not say which element it is made of",
+                    f"a result of {step!r} does not name its element",
                     hint=f"keep the column {ELEMENT!r}",
                     code="DATA_PAR_DO",
                 )

@@ -1,4 +1,4 @@
-"""What becomes of the last grouping's panes in the steps after it, before they are published."""
+"""Applies the steps after the last grouping to its panes, before they are published."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from airflow_dataflow_provider.reference.stage import as_element
 
 @dataclass(frozen=True, slots=True)
 class _Numbered(Element):
-    """A pane as an element, which knows the pane's position among those of the epoch."""
+    """A pane as an element, with the pane's position in the epoch."""
 
     number: int = 0
 
@@ -26,9 +26,9 @@ class _Numbered(Element):
 class Results:
     """Applies the steps after the last grouping to its panes.
 
-    Each pane, retractions included, passes the steps by itself and becomes none, one or several rows with its key, its
-    window and what else belongs to a pane. Where the grouping accumulates without retracting, a pane of which nothing
-    is left takes back what was published of the pane before: otherwise that would stand.
+    Each pane, retractions included, passes the steps by itself and becomes none, one or several rows with its key,
+    window and other fields. Where the grouping accumulates without retracting, a pane without rows retracts the rows of
+    the pane before, which otherwise would remain in the table.
     """
 
     def __init__(self, pipeline: Pipeline) -> None:
@@ -37,7 +37,7 @@ class Results:
         self._published: dict[tuple[Key, Window], list[Pane]] = {}
 
     def of(self, panes: Sequence[Pane]) -> Sequence[Pane]:
-        """What is published in place of these panes."""
+        """The rows that are published for these panes."""
         if not self._steps:
             return panes
         elements = [as_element(pane, self._grouping) for pane in panes]

@@ -1,12 +1,12 @@
 """One grouping: all its open windows, element by element.
 
-An epoch goes like this. Elements of windows that have expired are set aside. A grouping whose trigger looks at elements
-first publishes what the clock alone makes due. Then the elements are taken in arrival order, each into its window after
-that has merged with the key's others, and a trigger that looks at elements is asked after each. At the boundary every
-window is asked, and those that expire are published if they have anything new, and dropped.
+An epoch has these steps. Elements of expired windows are set aside. A grouping whose trigger looks at elements first
+publishes the windows that the clock alone makes due. Then the elements are added in arrival order, each to its window
+after it has merged with the key's other windows, and a trigger that looks at elements is evaluated after each. At the
+boundary the trigger of every window is evaluated. An expiring window publishes any unpublished elements and is dropped.
 
-The results of a grouping before are taken while the watermark stands where it stood: it waited for them, and moves on
-once they are in.
+The results of a grouping before this one are added under the watermark of the epoch before; it waited for them, and
+advances after that.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Stage:
     """The windows of one grouping.
 
     Args:
-        grouping: what, where, when and how.
-        before: the stage whose results are this one's elements, if there is one.
-        is_last: its panes are published; those of an accumulating stage before the last take back what they replace,
-            for the next grouping would otherwise count both.
+        grouping: the grouping.
+        before: the stage whose results are the elements of this one, if there is one.
+        is_last: whether its panes are published. An accumulating stage before the last one retracts the panes that it
+            replaces, since the next grouping would otherwise count both.
     """
 
     def __init__(self, grouping: Grouping, before: Stage | None, *, is_last: bool = True) -> None:
@@ -61,29 +61,28 @@ class Stage:
 
     def epoch(self, epoch: Epoch) -> list[Pane]:
         """Every pane of the epoch, in the order of publication."""
-        placed = [placed for element in epoch.elements for placed in self._placed(element)]
+        placed = [placed for element in epoch.elements for placed in self._assign_windows(element)]
         arriving = epoch if self._before is None else self._before.still_held()
         panes: list[Pane] = []
-        # After another grouping that is another clock: each window is asked, whether it has elements or not.
+        # After another grouping the clock differs, so each window is evaluated even without elements.
         if self.grouping.trigger.looks_at_elements and (placed or self._before is not None):
             panes += self._boundary(arriving)
-        for element, key, window, becomes in self._judged(placed):
-            if self._takes(element, becomes, arriving):
+        for element, key, window, merged in self._with_merged_window(placed):
+            if self._is_in_time(element, merged, arriving):
                 panes += self._take(element, key, window, arriving)
         return panes + self._boundary(epoch)
 
-    def _placed(self, element: Element) -> Iterable[Placed]:
-        """``AssignWindows``."""
+    def _assign_windows(self, element: Element) -> Iterable[Placed]:
         key = tuple(element.row.get(column) for column in self.grouping.key)
         if element.window is not None:
             return [(element, key, element.window)]
         return [(element, key, window) for window in self.grouping.window.assign(element.event_time, key, element.row)]
 
-    def _judged(self, placed: Sequence[Placed]) -> Iterator[tuple[Element, Key, Window, Window]]:
-        """The elements, each with the window that it becomes part of, by which it is judged.
+    def _with_merged_window(self, placed: Sequence[Placed]) -> Iterator[tuple[Element, Key, Window, Window]]:
+        """The elements, each with the window that it becomes part of, by which it is late or expired.
 
-        Where windows merge, all elements of the epoch are taken together, so that their order loses none. Where the
-        trigger looks at each element, order counts, and a window may say something before it merges.
+        Where windows merge, all elements of the epoch merge together, so that no element expires because of their
+        order. Where the trigger looks at each element, the order counts, and a window may fire before it merges.
         """
         window = self.grouping.window
         if not window.merges:
@@ -105,8 +104,8 @@ class Stage:
         for element, key, assigned in placed:
             yield element, key, assigned, becomes[key, assigned]
 
-    def _takes(self, element: Element, window: Window, epoch: Epoch) -> bool:
-        """Whether the window that an element becomes part of still takes it."""
+    def _is_in_time(self, element: Element, window: Window, epoch: Epoch) -> bool:
+        """Whether the window that an element becomes part of has not expired; counts late and expired elements."""
         if self._expires(window, epoch.horizon):
             delay = element.arrival_time - element.event_time
             self.expired.append(ExpiredElement(element, window, epoch.horizon, delay))
@@ -115,7 +114,7 @@ class Stage:
         return True
 
     def _take(self, element: Element, key: Key, assigned: Window, epoch: Epoch) -> list[Pane]:
-        """Add an element to its window, after that has merged with the key's others."""
+        """Add an element to its window, after the window has merged with the key's other windows."""
         state = self._opened(key, assigned, epoch)
         self._add(state, element, epoch)
         if self.grouping.trigger.looks_at_elements:
@@ -154,7 +153,8 @@ class Stage:
                 merged.accumulators[name] = combiner.merge(merged.accumulators[name], part.accumulators[name])
         arrivals = [part.first_arrival for part in parts if part.first_arrival is not None]
         merged.first_arrival = min(arrivals, default=None)
-        # Where a trigger looks at clocks only, elements of an epoch have no order, nor has what each has opened a say.
+        # Where a trigger looks at clocks only, the order of an epoch's elements does not matter, and windows that they
+        # have opened in this epoch do not count.
         before = [part for part in parts if not part.is_new or trigger.looks_at_elements]
         merged.is_new, asked = not before, before or parts
         merged.is_cut = any(part.is_cut for part in parts)
@@ -179,7 +179,7 @@ class Stage:
         state.elements += -1 if element.is_retraction else 1
         state.earliest = min(state.earliest, element.event_time)
         state.latest = max(state.latest, element.event_time)
-        # The element is not fresh yet, so that a trigger can tell the first one since the last pane from the others.
+        # first_arrival is set afterwards, so that a trigger can recognise the first element since the last pane.
         now = state.situation(epoch.clock, at_boundary=False)
         if not state.finished:
             state.trigger = self.grouping.trigger.on_element(state.trigger, element, now)
@@ -189,11 +189,11 @@ class Stage:
     # Firing
 
     def _boundary(self, epoch: Epoch) -> list[Pane]:
-        """What is due by the clock, in the order of windows and keys; and what expires is dropped."""
+        """Publish the windows that are due at the boundary, in the order of windows and keys; drop expired windows."""
         panes: list[Pane] = []
         windows = [state for of_key in self._windows.values() for state in of_key.values()]
         for state in sorted(windows, key=OpenWindow.place):
-            # What was said of a window that was cut since does not hold any more, which is news like an element.
+            # The last pane of a window whose bounds have changed is no longer valid, which counts as a new element.
             if state.is_cut and not state.fresh and self.grouping.refinement is not DISCARDING:
                 state.first_arrival = epoch.clock.processing_time
             state.is_new = state.is_cut = False
@@ -209,14 +209,14 @@ class Stage:
         due = not state.finished and trigger.should_fire(state.trigger, now)
         firing = state.situation(epoch.clock, at_boundary=at_boundary, is_firing=True)
         is_last = at_boundary and self._expires(state.window, epoch.horizon)
-        # A window never takes what it has not published into its grave, whatever its trigger says.
+        # An expiring window publishes its unpublished elements, even if its trigger is not due.
         panes = self._fire(state, epoch.clock, is_last=is_last) if due or (is_last and state.fresh) else []
         if due:
             state.trigger, state.finished = trigger.on_fire(state.trigger, firing)
         return panes
 
     def _fire(self, state: OpenWindow, clock: Clock, *, is_last: bool) -> list[Pane]:
-        """The pane of a window, preceded by what it retracts; or nothing, where it would say nothing new."""
+        """The pane of a window, preceded by the retractions; or nothing, if readers would see no change."""
         pane = Pane(
             key=state.key,
             window=state.window,
@@ -231,16 +231,16 @@ class Stage:
             processing_time=clock.processing_time,
             timestamp=self._output_time(state),
         )
-        # A window whose elements were all taken back says nothing any more.
-        stands = () if state.elements == 0 and self.retracts else (pane,)
+        # A window whose elements were all taken back has no pane.
+        published = () if state.elements == 0 and self.retracts else (pane,)
         panes: list[Pane] = []
-        if self._says_something_new(stands, state):
+        if self._is_news(published, state):
             if self.retracts:
                 claimed = clock.watermarks.completeness
-                panes += [retraction(stood, pane, claimed(stood.window.end)) for stood in state.last_published]
-            panes += stands
-            state.index += len(stands)
-            state.last_published = stands
+                panes += [retraction(last, pane, claimed(last.window.end)) for last in state.last_published]
+            panes += published
+            state.index += len(published)
+            state.last_published = published
         if self.grouping.refinement is DISCARDING:
             state.accumulators = self._nothing()
             state.earliest, state.latest = MAX_TIME, MIN_TIME
@@ -249,22 +249,22 @@ class Stage:
         state.passed = self._passed(state.window, clock)
         return panes
 
-    def _says_something_new(self, stands: Sequence[Pane], state: OpenWindow) -> bool:
+    def _is_news(self, published: Sequence[Pane], state: OpenWindow) -> bool:
         if self.retracts:
-            before, after = (list(map(self._said, panes)) for panes in (state.last_published, stands))
+            before, after = (list(map(self._content, panes)) for panes in (state.last_published, published))
             return before != after
         return state.fresh or self.grouping.refinement is not DISCARDING
 
-    def _said(self, pane: Pane) -> tuple[object, ...]:
-        """What readers see of a pane; the next grouping sees its event time, too."""
+    def _content(self, pane: Pane) -> tuple[object, ...]:
+        """The content of a pane for readers; for the next grouping its event time belongs to it."""
         return pane.window, pane.values, None if self._is_last else pane.timestamp
 
     def _passed(self, window: Window, clock: Clock) -> frozenset[float]:
-        """The percentiles that triggers look at, and 100, whose watermark has reached the window's end."""
+        """The percentiles (of triggers, and 100) whose watermark has reached the window's end."""
         return frozenset(p for p in self._percentiles if clock.watermarks.at(p) >= window.end)
 
     def _expires(self, window: Window, horizon: Micros) -> bool:
-        # The end of the global window is infinity, and no lateness lies beyond that.
+        # The end of the global window is infinity, and adding the lateness must not exceed it.
         return min(window.end + self.grouping.allowed_lateness, MAX_TIME) <= horizon
 
     def _nothing(self) -> dict[str, Accumulator]:
@@ -279,7 +279,7 @@ class Stage:
         waiting: dict[float, Micros] = {}
         forgets = self.grouping.forgets_times
         for percentile, mark in epoch.clock.watermarks:
-            # The next pane of a window that discards is not older than the watermark, unless it has elements already.
+            # The next pane of a discarding window is not older than the watermark, unless it has elements already.
             opened = [state for state in states if state.fresh or (mark < state.window.end and not forgets)]
             if opened:
                 waiting[percentile] = min(map(self._output_time, opened))
@@ -289,11 +289,11 @@ class Stage:
         return Epoch(time.clock, [as_element(pane, self.grouping) for pane in sorted(panes, key=_order)], time.horizon)
 
     def still_held(self) -> Epoch:
-        """The next grouping's clock until this epoch's results were in."""
+        """The next grouping's clock before this epoch's results."""
         return Epoch(self._arriving.clock, horizon=self._arriving.horizon)
 
     def _earliest_output_time(self, state: OpenWindow) -> Micros:
-        """The least output time that the window can come to have, by itself."""
+        """The least output time that the window can have with its present elements."""
         return MAX_TIME if self.grouping.forgets_times and not state.fresh else self._output_time(state)
 
     def _output_time(self, state: OpenWindow) -> Micros:
@@ -312,6 +312,6 @@ def as_element(pane: Pane, grouping: Grouping) -> Element:
 
 
 def _order(pane: Pane) -> tuple[int, int, int, int, bool]:
-    """The order in which the next grouping takes the results of an epoch; every engine can say it of each pane."""
+    """The order in which the next grouping takes the results of an epoch; every engine can compute it."""
     start = pane.window.start if pane.window.start > MIN_TIME else -(2**63)
     return pane.timestamp, start, key_hash(pane.key), pane.index, pane.is_retraction

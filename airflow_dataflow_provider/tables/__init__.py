@@ -1,1 +1,1 @@
-"""Streams as tables: reading what was published."""
+"""Readers of published results, as tables."""

@@ -1,4 +1,4 @@
-"""Results as values of the library that the reader works with; each is imported only when it is asked for."""
+"""Converts results to the types of other libraries. A library is imported only when it is used."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def as_library(frame: pl.DataFrame, name: str) -> Any:  # noqa: ANN401 - of libr
     """
     if name not in _MAKERS:
         raise SubmissionError(
-            f"results cannot be made values of {name!r}",
+            f"results cannot be converted to {name!r}",
             hint=f"choose one of {', '.join(_MAKERS)}",
             code="SUBMIT_LIBRARY",
         )
@@ -32,7 +32,7 @@ def as_library(frame: pl.DataFrame, name: str) -> Any:  # noqa: ANN401 - of libr
         return _MAKERS[name](frame)
     except ImportError as error:
         raise SubmissionError(
-            f"results cannot be made values of {name}: {error}",
+            f"results cannot be converted to {name}: {error}",
             hint=f"install it, for example with pip install {'pyspark' if name == 'spark' else name}",
             code="SUBMIT_LIBRARY",
         ) from error
@@ -41,7 +41,7 @@ def as_library(frame: pl.DataFrame, name: str) -> Any:  # noqa: ANN401 - of libr
 def _arrow(frame: pl.DataFrame) -> Any:  # noqa: ANN401
     import polars as pl
 
-    # The oldest types that say the same: string views are not known everywhere.
+    # The oldest equivalent types, since not every library has string views.
     return frame.to_arrow(compat_level=pl.CompatLevel.oldest())
 
 

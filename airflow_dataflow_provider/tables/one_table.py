@@ -1,4 +1,4 @@
-"""Frames of different files as one table that can always be read: a column whose types do not go together is text."""
+"""Concatenates frames of different files. A column whose types do not fit together becomes text."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _DAY = 86_400_000_000
 def one_table(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """All rows of some frames, in their order, and every column that one of them has.
 
-    A column keeps its type where all frames agree, or differ in nothing but the width of numbers; where they do not, it
-    is text: JSON for lists and structs, hexadecimal for bytes. So is one with times that Python cannot show; those
-    beyond the years 1 to 9999 are numbers in it, with their unit.
+    A column keeps its type if all frames agree, or differ only in the width of numbers. Otherwise it is text: JSON for
+    lists and structs, hexadecimal for bytes. A column with times that Python cannot represent is text, too; times
+    outside the years 1 to 9999 are numbers in it, with their unit.
     """
     import polars as pl
 
@@ -36,7 +36,7 @@ def one_table(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _common(types: set[pl.DataType]) -> pl.DataType:
-    """The type that has all values of some types."""
+    """The common type of some types."""
     import polars as pl
 
     if len(types) <= 1:
@@ -55,7 +55,7 @@ def _as(column: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _showable(column: pl.Series) -> pl.Series:
-    """The column, or text where it has times that Python does not."""
+    """The column, or text if it has times that Python cannot represent."""
     import polars as pl
 
     if not (column.dtype.is_temporal() or column.dtype.is_nested()):
@@ -72,13 +72,13 @@ def _showable(column: pl.Series) -> pl.Series:
 def _in_calendar(column: pl.Series) -> pl.Series:
     dtype = column.dtype
     per_day = {"ms": _DAY // 1000, "us": _DAY, "ns": _DAY * 1000, "days": 1}[_unit(dtype)]
-    # Whole days, and one less at each end: a zone shows times by its own clocks.
+    # Whole days, and one less at each end, since a time zone shifts times.
     days = column.to_physical() // per_day
     return days.is_between(CALENDAR[0] // _DAY + 1, CALENDAR[1] // _DAY - 1).fill_null(value=True)
 
 
 def _unit(dtype: pl.DataType) -> str:
-    """What a timestamp or date counts."""
+    """The unit of a timestamp or date."""
     import polars as pl
 
     return dtype.time_unit if isinstance(dtype, pl.Datetime) else "days"

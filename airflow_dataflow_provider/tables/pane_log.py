@@ -1,8 +1,8 @@
-"""The pane log: every pane as it was published, and the table that they add up to.
+"""The reader of a pane log: every pane as it was published, and the current table.
 
-A folder with ``data/*.parquet`` and one small commit document an epoch. A file that no document names does not exist
-for readers, so they see whole epochs only, and a replayed epoch changes nothing. Now and then a snapshot takes the
-place of many commits and their files.
+A pane log is a folder with ``data/*.parquet`` and one small commit document an epoch. Readers ignore a file that no
+document names, so they see whole epochs only, and a replayed epoch changes nothing. From time to time a snapshot
+replaces many commits and their files.
 
 A pane's row has the key columns, the aggregates, and: ``window_start``, ``window_end`` (UTC; null where infinite),
 ``pane_timing`` (EARLY, ON_TIME, LATE, CORRECTION), ``pane_index``, ``pane_is_first``, ``pane_is_last``,
@@ -36,13 +36,14 @@ class PaneLogReader:
     """Reads a pane log while it is being written.
 
     Args:
-        url: the folder of the pane log, or of the state that it belongs to. Only the state knows how far the log must
-            reach: read the log by it, and newest commits that are gone are missed too.
-        combiners: by output name, those of the pipeline. Only :meth:`current` needs them, and only where panes are
-            discarding and one of the combiners is the user's own: a reader runs no code that a file names.
+        url: the folder of the state, or of the pane log. Give the state: it knows the newest epoch of the log, so that
+            a missing newest commit is detected.
+        combiners: the pipeline's combiners by output name. Only :meth:`current` needs them, and only if panes are
+            discarding and a combiner is the user's own, since a reader runs no code that a file names.
 
     Raises:
-        StateError: ``STATE_NO_PANES`` where there is none; ``STATE_DAMAGED`` where it is gone; ``STATE_FORMAT``.
+        StateError: ``STATE_NO_PANES`` where nothing was published; ``STATE_DAMAGED`` where the log is missing;
+            ``STATE_FORMAT``.
     """
 
     def __init__(self, url: str, *, combiners: Mapping[str, Combiner] | None = None) -> None:
@@ -73,7 +74,7 @@ class PaneLogReader:
 
     @property
     def kept_since(self) -> int:
-        """The first epoch whose panes are kept one by one: 0 where the pipeline's ``PaneLog`` has no retention."""
+        """The first epoch whose single panes are kept: 0 where the pipeline's ``PaneLog`` has no retention."""
         snapshot = self._chain.snapshot()
         return 0 if snapshot is None else snapshot.kept_since
 
@@ -83,7 +84,7 @@ class PaneLogReader:
     def panes(self, since: int | None = None, *, to: str) -> Any: ...  # noqa: ANN401
 
     def panes(self, since: int | None = None, *, to: str = "polars") -> Any:
-        """Every pane from an epoch on, in the order of publication: a retraction stands before its replacement.
+        """Every pane from an epoch on, in the order of publication: a retraction comes before its replacement.
 
         Args:
             since: the first epoch; None: from the first whose panes are kept.
@@ -91,7 +92,7 @@ class PaneLogReader:
 
         Raises:
             SubmissionError: ``SUBMIT_LIBRARY``.
-            StateError: ``STATE_PANES_NOT_KEPT`` where panes from there on have been removed; ``STATE_DAMAGED``.
+            StateError: ``STATE_PANES_NOT_KEPT`` where panes since that epoch were deleted; ``STATE_DAMAGED``.
         """
 
         def read(files: PaneFiles, published: Published) -> pl.DataFrame:
@@ -99,7 +100,7 @@ class PaneLogReader:
             if since is not None and since < kept:
                 raise StateError(
                     f"panes from epoch {since} on are asked for, and {self._store.url} keeps them from epoch {kept} on",
-                    reason="PaneLog(retention=...) let the others go, and a list without them would look whole",
+                    reason="PaneLog(retention=...) has deleted the others, and a list without them would be incomplete",
                     hint="start again from current(), or keep panes for longer",
                     code="STATE_PANES_NOT_KEPT",
                 )
@@ -120,13 +121,13 @@ class PaneLogReader:
     def current(self, *, to: str) -> Any: ...  # noqa: ANN401
 
     def current(self, *, to: str = "polars") -> Any:
-        """The table that the panes add up to: one row a key and window.
+        """The current table: one row a key and window.
 
-        Where panes accumulate the last one stands; where they are discarding they are added up. A window's first pane
-        starts it anew, and an epoch that replaces an interval removes what stood there.
+        Accumulating panes replace each other, discarding panes are added up. A window's first pane replaces all earlier
+        ones, and an epoch that replaces an interval removes the earlier results of its windows.
 
-        Where results pass steps after the last grouping, the rows that these have made of a pane stand together, and
-        nothing can be added up: where panes are discarding, the rows of all of them stand.
+        With steps after the last grouping, a pane may have several rows in the table. Discarding panes then cannot be
+        added up, and the table has the rows of all of them.
 
         Args:
             to: ``polars``, ``arrow``, ``pandas``, ``duckdb`` or ``spark``.
@@ -139,7 +140,7 @@ class PaneLogReader:
         return as_library(self.current_with_epoch()[0], to)
 
     def current_with_epoch(self) -> tuple[pl.DataFrame, int | None]:
-        """:meth:`current`, and the newest epoch in it (None: none); ``panes(epoch + 1)`` goes on from there."""
+        """:meth:`current`, and the newest epoch in it (None: no epoch); continue with ``panes(epoch + 1)``."""
         table, newest = self._read(
             lambda files, published: (files.counting(published, files.table(self._combiners)), published.newest)
         )
@@ -147,7 +148,7 @@ class PaneLogReader:
         return self._without_hidden(table).sort(*sort, nulls_last=True, maintain_order=True), newest
 
     def _read(self, read: Callable[[PaneFiles, Published], T]) -> T:
-        """Read what is published. Where files have been merged away meanwhile, read again."""
+        """Read the published panes. If a new snapshot has replaced files meanwhile, read again."""
         from airflow_dataflow_provider.spark.sinks.pane_files import PaneFiles
 
         files = PaneFiles(self._store, self._header)
@@ -163,7 +164,7 @@ class PaneLogReader:
                 seen = newest
 
     def _reach(self) -> int | None:
-        """The newest commit that there must be, as far as the state is known."""
+        """The newest commit that the state's epoch log names; None without a state."""
         last = None if self._state is None else EpochLog(self._state).last_record()
         return None if last is None else last.panes_until
 

@@ -1,8 +1,8 @@
-"""Side outputs: the rows that no pane holds, each with the reason.
+"""Side outputs: the rows that are in no pane, each with the reason.
 
 *Expired* elements came after their window had expired, *rejected* rows cannot be read as elements. Of the files in
-``expired/`` and ``rejected/`` only those count that a committed epoch names: others were left by tasks that died or ran
-twice, and would double rows. Rows that a retention has removed are not there any more.
+``expired/`` and ``rejected/`` only those count that a committed epoch names; others were left by failed or repeated
+tasks, and would double rows. Rows that a retention has deleted are missing.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class SideOutputs:
-    """Reads what a pipeline has set aside, also while it runs.
+    """Reads the rows that a pipeline has set aside, also while it runs.
 
     Args:
-        url: the state of the pipeline.
+        url: the URL of the pipeline's state.
 
     Raises:
         StateError: ``STATE_ABSENT`` where there is no pipeline.
@@ -48,18 +48,18 @@ class SideOutputs:
         import polars as pl
 
         moments = ("_event_time", "_arrival_time", "_window_start", "_window_end", "_watermark")
-        told = {
+        last = {
             **dict.fromkeys(moments, pl.Datetime("us", "UTC")),
             "_delay": pl.Duration("us"),
             "_is_retraction": pl.Boolean(),
             "_reason": pl.String(),
         }
-        return self._read(EXPIRED_FOLDER, since, told)
+        return self._read(EXPIRED_FOLDER, since, last)
 
     def rejected(self, since: int = 0) -> pl.DataFrame:
         """Rows that cannot be read as elements, from an epoch on.
 
-        A batch over an interval reads every file, and sets the same rows aside again: tell them apart by ``_epoch``.
+        A batch over an interval reads every file and sets the same rows aside again; ``_epoch`` tells them apart.
 
         Returns:
             The columns of the source's files, then ``_file``, ``_line`` (where the row begins, in CSV and JSON lines),
@@ -72,12 +72,12 @@ class SideOutputs:
         last = {"_file": pl.String(), "_line": pl.Int64(), "_reason": pl.String()}
         return self._read(REJECTED_FOLDER, since, last)
 
-    def _read(self, folder: str, since: int, told: dict[str, pl.DataType]) -> pl.DataFrame:
+    def _read(self, folder: str, since: int, last: dict[str, pl.DataType]) -> pl.DataFrame:
         import polars as pl
 
         from airflow_dataflow_provider.spark.values.frames import read_parquet
 
-        frames = [pl.DataFrame(schema={**told, "_epoch": pl.Int64()})]
+        frames = [pl.DataFrame(schema={**last, "_epoch": pl.Int64()})]
         for record in self._log.records(max(since, kept_from(self._store, folder))):
             prepared = self._log.prepared(record.epoch)
             if prepared is None:
@@ -95,5 +95,5 @@ class SideOutputs:
                 frames.append(rows.with_columns(_epoch=pl.lit(record.epoch, dtype=pl.Int64)))
         # Files of one source may differ in their columns, and in the types of these.
         found = one_table(frames)
-        last = (*told, "_epoch")
-        return found.select(*(name for name in found.columns if name not in last), *last)
+        names = (*last, "_epoch")
+        return found.select(*(name for name in found.columns if name not in names), *names)

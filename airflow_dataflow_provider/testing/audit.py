@@ -1,7 +1,7 @@
-"""Audit of a state: what the reference would have published from the same files, at the same clocks, cut the same way.
+"""Audit of a state: the panes of the reference for the same files, clocks and epochs.
 
-The epoch log says for every epoch its clock and the files that it read. With the files still there, the reference can
-be asked for every pane again; whoever doubts a number can see whether the engine or the data is to blame.
+The epoch log has the clock of every epoch and the files that it read. If the files still exist, the reference can
+compute every pane again. So a doubtful result can be traced to the engine or to the data.
 """
 
 from __future__ import annotations
@@ -29,12 +29,10 @@ if TYPE_CHECKING:
 
 
 def epochs_of(state: str, pipeline: Pipeline) -> Iterator[tuple[EpochRecord, Epoch]]:
-    """Every committed epoch that took part in the stream, with its elements read anew.
-
-    Epochs that recomputed an interval, and abandoned ones, are left out.
+    """Every committed epoch of the stream, with its elements read again. Interval and abandoned epochs are skipped.
 
     Raises:
-        StateError: ``STATE_NO_AUDIT`` where an epoch's result is gone from the log.
+        StateError: ``STATE_NO_AUDIT`` where an epoch's result is missing in the log.
     """
     store = Store.open(state)
     log, schema = EpochLog(store), _stored_schema(store)
@@ -61,7 +59,7 @@ def panes_of_reference(state: str, pipeline: Pipeline) -> list[Pane]:
 
 
 def _stored_schema(store: Store) -> Schema:
-    """The types that the state keeps its columns in; of a test's state, which has none, there are none."""
+    """The column types of the state; empty for the state of a test without them."""
     from airflow_dataflow_provider.spark.values.frames import schema_from_bytes
 
     pinned = pinned_schema(store)
@@ -84,5 +82,5 @@ def _elements(pipeline: Pipeline, schema: Schema, files: Sequence[str], now: Mic
         for row in reading.read(source, schema, file, now).rows.iter_rows(named=True):
             event_time, arrival_time = row.pop(EVENT_TIME), row.pop(ARRIVAL_TIME)
             elements.append(Element(row, event_time, arrival_time))
-    # An engine takes them in the order of their arrival, whatever files they came in.
+    # An engine takes them in the order of arrival, not of files.
     return sorted(elements, key=attrgetter("arrival_time"))

@@ -1,4 +1,4 @@
-"""A clock that stands still until the test moves it."""
+"""A clock that only the test moves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from airflow_dataflow_provider.testing.times import DEFAULT_DAY, Moment, moment,
 
 
 class HandDrivenClock:
-    """Processing time as the test says it is; to be given wherever something takes ``now``.
+    """A processing time clock that the test moves, for parameters named ``now``.
 
     It begins at midnight of its day::
 
@@ -21,11 +21,11 @@ class HandDrivenClock:
         It never goes back, and never moves by itself. It may be read while another thread moves it.
 
     Args:
-        at: where it begins; by default at midnight.
+        at: the first time; by default midnight.
         day: the UTC day of times that are written as times of day.
 
     Raises:
-        DefinitionError: ``TIME_*`` for what is no time.
+        DefinitionError: ``TIME_*`` for a value that is not a time.
     """
 
     def __init__(self, at: Moment | None = None, *, day: str = DEFAULT_DAY) -> None:
@@ -37,7 +37,7 @@ class HandDrivenClock:
         return self._now
 
     def advance(self, by: Duration) -> Micros:
-        """Let time pass.
+        """Move the clock by a duration.
 
         Raises:
             DefinitionError: ``TIME_BACKWARDS``, or ``TIME_BAD_DURATION``.
@@ -45,10 +45,10 @@ class HandDrivenClock:
         return self._to(self._now + duration(by, what="advance"))
 
     def advance_to(self, to: Moment) -> Micros:
-        """Let time pass until then.
+        """Move the clock to a time.
 
         Raises:
-            DefinitionError: ``TIME_BACKWARDS``, or ``TIME_*`` for what is no time.
+            DefinitionError: ``TIME_BACKWARDS``, or ``TIME_*`` for a value that is not a time.
         """
         return self._to(moment(to, day=self.day, what="processing time"))
 
@@ -71,6 +71,6 @@ def check_forward(what: str, now: Micros, to: Micros) -> None:
         raise DefinitionError(
             f"{what} would go back, from {iso(now)} to {iso(to)}",
             reason="time and watermarks only rise",
-            hint="put the steps into the order in which they happen",
+            hint="order the steps by time",
             code="TIME_BACKWARDS",
         )

@@ -6,18 +6,16 @@ from collections.abc import Callable, Sequence
 
 from airflow_dataflow_provider.model.errors import SubmissionError
 from airflow_dataflow_provider.model.pipeline import Pipeline
-from airflow_dataflow_provider.reference.interpreter import Epoch, Interpreter, Outcome
+from airflow_dataflow_provider.reference.interpreter import Epoch, Outcome, interpret
 from airflow_dataflow_provider.testing.expressions import evaluator
 
 Engine = Callable[[Pipeline, Sequence[Epoch]], Outcome]
-"""Runs epochs from an empty state on, and gives every pane in the order in which it was published, the elements that
-came too late, and how many were read."""
+"""Runs epochs from an empty state on, and returns the panes in the order of publication, the expired elements and the
+counts."""
 
 
 def _reference(pipeline: Pipeline, epochs: Sequence[Epoch]) -> Outcome:
-    interpreter = Interpreter(pipeline, evaluator(pipeline))
-    panes = [pane for epoch in epochs for pane in interpreter.epoch(epoch)]
-    return Outcome(tuple(panes), tuple(interpreter.expired), interpreter.counts)
+    return interpret(pipeline, epochs, evaluator(pipeline))
 
 
 def _on_spark(mode: str) -> Engine:
@@ -42,7 +40,7 @@ _ENGINES: dict[str, Engine] = {
 
 
 def engine_named(name: str) -> Engine:
-    """Look an engine up.
+    """The engine of a name.
 
     Raises:
         SubmissionError: ``ENGINE_UNKNOWN``.
@@ -56,5 +54,5 @@ def engine_named(name: str) -> Engine:
 
 
 def engine_names() -> tuple[str, ...]:
-    """Every engine there is, so that one test can run on each."""
+    """The names of all engines."""
     return tuple(_ENGINES)

@@ -1,4 +1,4 @@
-"""What Spark makes of its own expressions, for the reference interpreter: a local session is asked."""
+"""Evaluates Spark's expressions for the reference interpreter, in a local session."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _NUMBER = "_number"
 
 
 def evaluator(pipeline: Pipeline) -> Evaluate | None:
-    """What an :class:`~airflow_dataflow_provider.reference.interpreter.Interpreter` of this pipeline needs.
+    """The ``evaluate`` of an :class:`~airflow_dataflow_provider.reference.interpreter.Interpreter` of this pipeline.
 
-    Spark is started by the first element that an expression looks at; for a pipeline without any it is None.
+    It starts Spark at the first element. It is None for a pipeline without Spark's expressions.
     """
     return _evaluate if any(isinstance(step, SparkColumns) for step in pipeline.par_dos()) else None
 
@@ -34,7 +34,7 @@ def _evaluate(step: SparkColumns, elements: Sequence[Element]) -> list[Element]:
         return []
     names = dict.fromkeys(name for element in elements for name in element.row)
     columns: dict[str, Any] = {name: [element.row.get(name) for element in elements] for name in names}
-    # A column of nulls alone has no type here; to Spark it is a null, which takes the type of its surroundings.
+    # A column of nulls has no type in polars; in Spark it is a null that takes the type of its context.
     rows = pl.DataFrame(columns, strict=False).with_columns(pl.Series(_NUMBER, range(len(elements))))
     frame = local_spark().createDataFrame(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
     if step.where is not None:

@@ -1,4 +1,4 @@
-"""Panes as an engine publishes them (rows of a frame) as panes of the model, to be compared with the reference's."""
+"""Converts published rows to panes of the model, to compare them with the panes of the reference."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ def panes_of(frame: pl.DataFrame, grouping: Grouping) -> list[Pane]:
 
 
 def _pane(row: dict[str, Any], grouping: Grouping, values: list[str]) -> Pane:
-    # No calendar has the infinities: they are null in a frame, and which one is meant shows in the claim.
+    # Infinite times are null in a frame; the completeness tells which infinity the watermark is.
     everything_claimed = row["completeness"] == 1.0
     return Pane(
         key=tuple(row[column] for column in grouping.key),
-        window=Window(_micros(row["window_start"], MIN_TIME), _micros(row["window_end"], MAX_TIME)),
+        window=Window(micros(row["window_start"], MIN_TIME), micros(row["window_end"], MAX_TIME)),
         values={name: row[name] for name in values},
         timing=PaneTiming(row["pane_timing"]),
         index=row["pane_index"],
         is_first=row["pane_is_first"],
         is_last=row["pane_is_last"],
         is_retraction=row["pane_is_retraction"],
-        watermark=_micros(row["watermark"], MAX_TIME if everything_claimed else MIN_TIME),
+        watermark=micros(row["watermark"], MAX_TIME if everything_claimed else MIN_TIME),
         completeness=row["completeness"],
-        processing_time=_micros(row["processing_time"], MIN_TIME),
+        processing_time=micros(row["processing_time"], MIN_TIME),
     )
 
 
-def _micros(moment: dt.datetime | None, otherwise: Micros) -> Micros:
+def micros(moment: dt.datetime | None, otherwise: Micros) -> Micros:
+    """A time of a row; ``otherwise`` for a null."""
     return otherwise if moment is None else to_micros(moment)

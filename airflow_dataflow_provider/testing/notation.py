@@ -1,4 +1,4 @@
-"""How panes, elements and times are written in a transcript: one line each, read by people first."""
+"""The notation of panes, elements and times in a transcript: one line each."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ from airflow_dataflow_provider.testing.times import moment
 
 
 class PlainLoader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
-    """YAML 1.2's core schema: ``12:05`` is text and no number in base 60, ``no`` is text and no boolean.
-
-    A key that is written twice is refused instead of half forgotten.
-    """
+    """YAML 1.2's core schema, in which ``12:05`` and ``no`` are text. A duplicate key is refused."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - as the base has it
 
@@ -33,7 +30,7 @@ class PlainLoader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
         """
         names = [self.construct_object(key, deep=True) for key, _ in node.value]
         for name in {name for name in names if names.count(name) > 1}:
-            raise malformed(f"{name!r} is there twice", "keep one of them")
+            raise malformed(f"{name!r} occurs twice", "keep one of them")
         made: dict[Any, Any] = super().construct_mapping(node, deep=deep)
         return made
 
@@ -116,7 +113,7 @@ def pane_of(line: str, *, day: str, processing_time: Micros) -> ExpectedPane:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedExpired:
-    """An element that came too late, and the window that it came too late for."""
+    """An expired element, and its window."""
 
     row: tuple[Any, ...]
     window: Window

@@ -19,7 +19,7 @@ _OPEN_FIELDS = ("timing", "index", "is_first", "is_last", "watermark", "complete
 
 @dataclass(frozen=True, slots=True)
 class ExpectedPane:
-    """A pane as far as a test cares: None matches anything. Written with :func:`pane`."""
+    """An expected pane, made by :func:`pane`. A field that is None matches anything."""
 
     key: Key
     window: Window
@@ -41,7 +41,7 @@ class ExpectedPane:
             relative: how far apart floats may be, as a share of the greater one.
         """
         names = dict.fromkeys([*self.values, *actual.values])
-        # What only one of them has is different, even where the other has a null.
+        # An aggregate that only one of them has differs, even if it is null.
         others = [
             name
             for name in names
@@ -70,8 +70,8 @@ def pane(
 ) -> ExpectedPane:
     """Write an expected pane: ``pane("k", "12:00", "12:02", total=14, pane_timing="LATE")``.
 
-    The options are named as in the pane log, where no aggregate can have their names. What is left out matches
-    anything, but a retraction must be said.
+    The options have the names of the pane log's columns, which no aggregate can have. An option that is left out
+    matches anything, except ``pane_is_retraction``.
 
     Args:
         key: the value of the key column, or a tuple of several.
@@ -103,8 +103,8 @@ def pane(
 
 
 def canonical_order(pane: Pane | ExpectedPane) -> tuple[Any, ...]:
-    """A sort key that no engine has a say in: window, key (nulls first), index, and a pane before its retraction."""
-    # The type keeps values apart that cannot be compared, so that a wrong type is a difference and no crash.
+    """A sort key that does not depend on the engine: window, key (nulls first), index, a pane before its retraction."""
+    # The type separates values that cannot be compared, so that a wrong type is reported as a difference.
     key = tuple((value is not None, type(value).__name__, value) for value in pane.key)
     index = -1 if pane.index is None else pane.index
     return pane.window.end, pane.window.start, key, index, pane.is_retraction
@@ -117,19 +117,19 @@ def assert_panes(
     relative: float = 0.0,
     in_order: bool = False,
 ) -> None:
-    """Check that exactly the expected panes were published, in whatever order among windows and keys.
+    """Check that exactly the expected panes were published, in any order of windows and keys.
 
-    Where expected panes of one window leave their index open, they are expected in the order in which they are written.
+    Expected panes of one window without an index must come in the order in which they are written.
 
     Args:
         actual: the panes that were published.
         expected: the panes that should have been.
-        relative: how far apart floats may be, as a share of the greater one: engines add up in another order.
-        in_order: the panes and retractions of each key are expected in the order in which they are written, whatever
-            their windows.
+        relative: the greatest relative difference of floats, since engines add them up in another order.
+        in_order: whether the panes and retractions of each key must come in the order in which they are written, across
+            windows.
 
     Raises:
-        AssertionError: with a table of what is missing, unexpected and different.
+        AssertionError: with a table of missing, unexpected and different panes.
     """
     __tracebackhide__ = True
     actual, expected = list(actual), list(expected)
@@ -157,7 +157,7 @@ def table(rows: Sequence[tuple[str, Pane | ExpectedPane]]) -> str:
     """Panes as aligned text, each with a remark before it."""
     head = ("", "key", "window", "values", "timing", "index", "first/last", "watermark", "completeness", "fired at")
     columns = zip(head, *((remark, *_cells(pane)) for remark, pane in rows), strict=True)
-    # A column in which nothing is said only makes the lines longer.
+    # Empty columns are left out.
     cells = list(zip(*(column for column in columns if any(column[1:])), strict=True))
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in cells)
@@ -198,7 +198,7 @@ def _agree(wanted: object, got: object, relative: float) -> bool:
 
 
 def _check_order(actual: Sequence[Pane], expected: Sequence[Pane | ExpectedPane]) -> None:
-    """Show the first key whose panes came in another order than they were written."""
+    """Fail for the first key whose panes came in another order than they are written."""
     __tracebackhide__ = True
     for key in dict.fromkeys(pane.key for pane in actual):
         came, wanted = ([pane for pane in panes if pane.key == key] for panes in (actual, expected))
@@ -215,7 +215,7 @@ _Pair = tuple[ExpectedPane | None, Pane | None]
 
 
 def _pairs(actual: Iterable[Pane], expected: Iterable[Pane | ExpectedPane], relative: float) -> Iterator[_Pair]:
-    """Every expected and every actual pane once, beside the one that it should be compared with, if there is one."""
+    """Pairs of expected and actual panes; each pane is in one pair, and may be alone."""
     came: defaultdict[tuple[Key, Window, bool], list[Pane]] = defaultdict(list)
     wanted: defaultdict[tuple[Key, Window, bool], list[ExpectedPane]] = defaultdict(list)
     for got in sorted(actual, key=canonical_order):
@@ -234,7 +234,7 @@ def _pairs(actual: Iterable[Pane], expected: Iterable[Pane | ExpectedPane], rela
 
 
 def _aligned(wanted: Sequence[ExpectedPane], came: Sequence[Pane], relative: float) -> Iterator[_Pair]:
-    """Where there are too many or too few: first those that agree, so that the others stand out."""
+    """Pairs for different numbers of panes: first those that agree, then the others."""
     left, unmet = list(came), []
     for want in wanted:
         found = next((got for got in left if not want.differences(got, relative)), None)

@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures for tests of one's own pipelines. Installed with the package, loaded by pytest itself.
+"""The pytest plugin: fixtures for tests of users' pipelines. pytest loads it where the package is installed.
 
 * ``dataflow_stream``: makes a :class:`~airflow_dataflow_provider.testing.stream.TestStream` that runs on the engine
   below.
@@ -7,7 +7,7 @@
 * ``dataflow_spark``: a local Spark session, started once, by the first test that needs it, and stopped at the end.
 * ``dataflow_clock``: a :class:`~airflow_dataflow_provider.testing.clock.HandDrivenClock`.
 
-Nothing of this is imported for a test run that asks for none of it.
+Modules are imported only for tests that use these fixtures.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One run of the test for each engine, unless the test names its engines itself."""
+    """Run the test on each engine, unless the test names its engines itself."""
     named = (mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
     names = [name.strip() for given in named for name in (given.split(",") if isinstance(given, str) else given)]
     if _ENGINE in metafunc.fixturenames and _ENGINE not in names:
@@ -60,7 +60,7 @@ def _engines(config: pytest.Config) -> list[str]:
 
 @pytest.fixture
 def dataflow_engine(request: pytest.FixtureRequest) -> str:
-    """The name of the engine that this run of the test is about."""
+    """The name of the engine on which this test runs."""
     name: str = request.param
     if name != "reference":
         request.getfixturevalue("dataflow_spark")
@@ -95,6 +95,6 @@ def dataflow_spark() -> Iterator[SparkSession]:
     session = local_spark()
     yield session
     if ours:
-        # Its connections say good-bye while Python shuts down, to a stream that pytest has closed.
+        # py4j logs while Python shuts down, to a stream that pytest has closed.
         logging.getLogger("py4j").setLevel(logging.WARNING)
         session.stop()

@@ -1,12 +1,11 @@
-"""A test's script on Spark: the real map side, shuffle, kernel, state and pane log, under the script's clocks.
+"""Runs a test's script on Spark: with the real map side, shuffle, kernel, state and pane log, at the script's clocks.
 
-The watermarks are the script's instead of an estimate; all else is what a run does. Elements become Parquet files in a
-folder of their own, which Spark watches as it would watch any other.
+The watermarks are those of the script instead of an estimate; all else is as in a run. Elements are written as Parquet
+files to a folder, which Spark reads as a source.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import tempfile
 import threading
 import time
@@ -22,11 +21,11 @@ from airflow_dataflow_provider.model.elements import Element
 from airflow_dataflow_provider.model.modes import RuntimeMode
 from airflow_dataflow_provider.model.pipeline import Pipeline
 from airflow_dataflow_provider.model.sources import Files
-from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, Micros, to_micros
+from airflow_dataflow_provider.model.time import MAX_TIME, MIN_TIME, to_micros
 from airflow_dataflow_provider.model.watermarks import WatermarkCurve
 from airflow_dataflow_provider.model.windows import Window
 from airflow_dataflow_provider.reference.interpreter import Counts, Epoch, ExpiredElement, Outcome
-from airflow_dataflow_provider.testing.frames import panes_of
+from airflow_dataflow_provider.testing.frames import micros, panes_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from airflow_dataflow_provider.spark.running.runner import Runner
 
 _PATIENCE = 120.0
-"""Seconds after which a stream that does not take its script on is given up."""
+"""Seconds after which a test of a stream that makes no progress fails."""
 
 
 _LOCAL = {
@@ -49,21 +48,21 @@ _LOCAL = {
 
 
 def local_spark() -> SparkSession:
-    """A session on the Spark that runs in this process, or on a new one with two threads that nobody else can reach."""
+    """A session of the Spark in this process, or of a new one with two threads, reachable from this machine only."""
     from airflow_dataflow_provider.spark.running.session import spark_session
 
     return spark_session("test-stream", master="local[2]", conf=_LOCAL)
 
 
 def spark_runs() -> bool:
-    """Whether a Spark runs in this process already."""
+    """Whether Spark runs in this process already."""
     from pyspark import SparkContext
 
     return SparkContext._active_spark_context is not None  # noqa: SLF001 - has no public form
 
 
 def spark_batch(pipeline: Pipeline, epochs: Sequence[Epoch]) -> Outcome:
-    """All elements at once, then the script's last clock: a batch knows no clock and no signal in between."""
+    """Run all elements at once, then the script's last clock: a batch has no clocks and signals in between."""
     with _stage(pipeline, epochs, "batch") as stage:
         stage.arrive(epochs)
         nothing_known = WatermarkCurve.flat(MIN_TIME, pipeline.percentiles())
@@ -73,7 +72,7 @@ def spark_batch(pipeline: Pipeline, epochs: Sequence[Epoch]) -> Outcome:
 
 
 def spark_micro_batch(pipeline: Pipeline, epochs: Sequence[Epoch]) -> Outcome:
-    """A scheduled run for each epoch of the script, all on one state."""
+    """Start a run for each epoch of the script, all on one state."""
     with _stage(pipeline, epochs, "micro-batch") as stage:
         for epoch in epochs:
             stage.clock = epoch.clock
@@ -84,9 +83,9 @@ def spark_micro_batch(pipeline: Pipeline, epochs: Sequence[Epoch]) -> Outcome:
 
 
 def spark_streaming(pipeline: Pipeline, epochs: Sequence[Epoch]) -> Outcome:
-    """One continuous run; each epoch of the script waits until the one before it has been taken.
+    """Start one continuous run; each epoch of the script waits until the one before it was read.
 
-    Spark and the clock run side by side: an epoch that brings both elements and signals may be taken as two.
+    Spark and the clock run concurrently, so an epoch with both elements and signals may become two.
     """
     with _stage(pipeline, epochs, "streaming") as stage:
         stopping = threading.Event()
@@ -134,7 +133,7 @@ def _wait(condition: Callable[[], bool], thread: threading.Thread, failure: list
 
 @dataclass
 class _Stage:
-    """Where a script is played: a folder of files, a state, and the clock as the script has it."""
+    """The environment of a script: a folder of files, a state, and the script's clock."""
 
     folder: Path
     pipeline: Pipeline
@@ -146,11 +145,11 @@ class _Stage:
     rows_read: int = 0
 
     def has_read(self, rows: int) -> bool:
-        """Whether so many elements are committed."""
+        """Whether this many elements are committed."""
         return self.rows_read >= rows
 
     def arrive(self, epochs: Sequence[Epoch]) -> None:
-        """Let the elements of some epochs arrive as one file."""
+        """Write the elements of some epochs as one file."""
         frame = self.frame(epochs)
         if len(frame):
             incomplete = self.folder / "incomplete"
@@ -159,14 +158,14 @@ class _Stage:
             self.files += 1
 
     def runner(self, stopping: threading.Event | None = None) -> Runner:
-        """A run from where the state stands."""
+        """A run on the state."""
         from airflow_dataflow_provider.spark.running.runner import Runner
 
         assert self.run is not None  # noqa: S101 - set where the stage is made
         return Runner(self.run, self.run.ownership.check, stopping or threading.Event(), tick_seconds=0.05)
 
     def raise_signals(self, epoch: Epoch) -> None:
-        """Raise the signals of an epoch, as somebody outside would."""
+        """Raise the signals of an epoch, by requests."""
         from airflow_dataflow_provider.progress.requests.requests import request_signal
 
         assert self.run is not None  # noqa: S101 - set where the stage is made
@@ -174,7 +173,7 @@ class _Stage:
             request_signal(self.run.store, name, self.clock.processing_time)
 
     def outcome(self) -> Outcome:
-        """What was published, what came too late, and how much was read."""
+        """The panes, expired elements and counts of the run."""
         from airflow_dataflow_provider.tables.pane_log import PaneLogReader
         from airflow_dataflow_provider.tables.side_outputs import SideOutputs
 
@@ -193,14 +192,10 @@ def _expired(row: dict[str, Any]) -> ExpiredElement:
     columns = {name: row[name] for name in row if not name.startswith("_")}
     return ExpiredElement(
         element=Element(columns, event_time, arrival_time, is_retraction=row["_is_retraction"]),
-        window=Window(_micros(row["_window_start"], MIN_TIME), _micros(row["_window_end"], MAX_TIME)),
-        watermark=_micros(row["_watermark"], MAX_TIME),
+        window=Window(micros(row["_window_start"], MIN_TIME), micros(row["_window_end"], MAX_TIME)),
+        watermark=micros(row["_watermark"], MAX_TIME),
         delay=arrival_time - event_time,
     )
-
-
-def _micros(moment: dt.datetime | None, otherwise: Micros) -> Micros:
-    return otherwise if moment is None else to_micros(moment)
 
 
 @contextmanager
@@ -257,14 +252,14 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
             now=lambda: stage.clock.processing_time,
             on_commit=committed,
             script=lambda: stage.clock.watermarks,
-            # So that what a test plays in several modes has been reduced by the driver, and by workers.
+            # So that a test in several modes is reduced both by the driver and by workers.
             driver_rows=ROWS if mode == "micro-batch" else 0,
         )
         yield stage
 
 
 def _framer(pipeline: Pipeline, epochs: Sequence[Epoch]) -> Callable[[Sequence[Epoch]], pl.DataFrame]:
-    """Epochs as frames, all with the types that the whole script has."""
+    """Converts epochs to frames, all with the types of the whole script."""
     import polars as pl
 
     given = dict.fromkeys(column for epoch in epochs for element in epoch.elements for column in element.row)

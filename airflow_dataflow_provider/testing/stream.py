@@ -1,4 +1,4 @@
-"""A stream driven by hand: the test says what arrives, and where the clocks stand."""
+"""A scripted stream: the test adds elements and moves the clocks."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ class TestStream:
             .run()
         )
 
-    What is added in a row is one epoch, at the clocks as they stand. A step that moves a clock is an epoch of its own,
-    without elements, evaluated before anything that follows. Processing time begins at midnight of ``day``, and every
-    watermark at minus infinity.
+    Consecutive ``add`` steps are one epoch, at the present clocks. A step that moves a clock is an epoch without
+    elements, evaluated before the next step. Processing time begins at midnight of ``day``, and every watermark at
+    minus infinity.
 
     Args:
-        pipeline: what is tested.
+        pipeline: the pipeline under test.
         day: the UTC day of times that are written as times of day.
         script: the epochs so far.
-        engine: what it runs on, unless :meth:`run` is told otherwise.
+        engine: the default engine of :meth:`run`.
 
     Raises:
-        DefinitionError: ``DEFINITION_INCOMPLETE`` for a pipeline that computes nothing, ``TIME_UNPARSABLE`` for a day.
+        DefinitionError: ``DEFINITION_INCOMPLETE`` for a pipeline without a grouping; ``TIME_UNPARSABLE`` for a bad day.
     """
 
     __test__: ClassVar[bool] = False  # to pytest, the name looks like a class of tests
@@ -67,9 +67,9 @@ class TestStream:
 
     @property
     def clock(self) -> Clock:
-        """Where the clocks stand."""
+        """The present clock."""
         if self.script:
-            return replace(self.script[-1].clock, signals=frozenset())  # a signal is heard once
+            return replace(self.script[-1].clock, signals=frozenset())  # a signal belongs to one epoch
         return Clock(start_of(self.day), WatermarkCurve.flat(MIN_TIME, self.pipeline.percentiles()))
 
     def advance_processing_time(self, to: Moment) -> TestStream:
@@ -96,33 +96,33 @@ class TestStream:
         return self._then(Epoch(replace(self.clock, watermarks=watermarks.raised_to(risen))))
 
     def raise_signal(self, *names: str) -> TestStream:
-        """Raise signals from outside, for what has come so far to hear.
+        """Raise signals from outside, for the windows that are open now.
 
         Raises:
-            SubmissionError: ``SUBMIT_SIGNAL`` for a name that no trigger of the pipeline listens to.
+            SubmissionError: ``SUBMIT_SIGNAL`` for a name that no trigger of the pipeline waits for.
         """
         for name in names:
             refuse_unheard(name, listened_to(self.pipeline))
         return self._then(Epoch(replace(self.clock, signals=frozenset(names)))) if names else self
 
     def end_of_input(self) -> TestStream:
-        """Say that all has been seen: every watermark at plus infinity, every window complete and expired."""
+        """End the input: every watermark is plus infinity, every window is complete and expires."""
         everything = WatermarkCurve.flat(MAX_TIME, self.clock.watermarks.percentiles)
         return self._then(Epoch(replace(self.clock, watermarks=everything)))
 
     def add(self, *rows: Row) -> TestStream:
-        """Let elements arrive, in this order, at the processing time as it stands.
+        """Add elements, in this order, at the present processing time.
 
         Raises:
-            DefinitionError: ``DEFINITION_TEST_ELEMENT`` for a row that lacks a column or could mean several things, or
-                that comes after the end of input; ``TIME_*`` for an event time that is none.
+            DefinitionError: ``DEFINITION_TEST_ELEMENT`` for a row that lacks a column or is ambiguous, or that comes
+                after the end of input; ``TIME_*`` for a bad event time.
         """
         if not rows:
             return self
         if self.clock.watermark == MAX_TIME:
             raise DefinitionError(
                 "elements are added after the end of input",
-                reason="the watermark has said that all has been seen: none of them can be part of a pane",
+                reason="all windows have expired, so they cannot be part of a pane",
                 hint="add them before end_of_input()",
                 code="DEFINITION_TEST_ELEMENT",
             )
@@ -133,11 +133,11 @@ class TestStream:
         return self._then(Epoch(self.clock, elements))
 
     def epochs(self) -> tuple[Epoch, ...]:
-        """The script, as an engine takes it."""
+        """The script as epochs, for engines."""
         return self.script
 
     def run(self, engine: str | None = None) -> list[Pane]:
-        """Every pane, in the order in which it was published.
+        """Run the script, and return every pane in the order of publication.
 
         Args:
             engine: ``reference``, ``spark-batch``, ``spark-micro-batch`` or ``spark-streaming``; by default the
@@ -149,7 +149,7 @@ class TestStream:
         return list(self.outcome(engine).panes)
 
     def outcome(self, engine: str | None = None) -> Outcome:
-        """Every pane, every element that came too late, and how many elements were read, late and expired.
+        """Run the script, and return the panes, the expired elements and the counts of elements.
 
         Raises:
             SubmissionError: ``ENGINE_UNKNOWN``.
@@ -180,7 +180,7 @@ class TestStream:
         return Element({**row, source.event_time: to_datetime(event_time)}, event_time, arrival_time)
 
     def _row_of(self, given: object) -> dict[str, Any]:
-        """The row that a tuple stands for: the columns that the first grouping reads, the steps before it included."""
+        """The row of a tuple: the columns that the first grouping and the steps before it read."""
         source, first = self.pipeline.source, self.pipeline.groupings[0]
         has_time = isinstance(source.event_time, str)
         form = "(key, value, event_time)" if has_time else "(key, value)"

@@ -1,4 +1,4 @@
-"""Times as tests write them: a time of day is enough."""
+"""Times in tests, which may be written as times of day."""
 
 from __future__ import annotations
 

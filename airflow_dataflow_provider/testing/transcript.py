@@ -1,6 +1,7 @@
-"""Transcripts: a pipeline, what happens, and the panes that come of it, as a file that people read.
+"""Transcripts: readable files with a pipeline, a script of steps, and the expected panes.
 
-A transcript holds on the reference interpreter and on every engine. Its format is in ``docs/reference/transcripts.md``.
+A transcript must pass on the reference interpreter and on every engine. ``docs/reference/transcripts.md`` describes its
+format.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from airflow_dataflow_provider.testing.stream import TestStream
 from airflow_dataflow_provider.testing.times import DEFAULT_DAY, moment
 
 EVENTS = Pipeline("transcript", Files("events/*.parquet", event_time="happened"))
-"""What ``events`` means in a transcript: a pipeline that reads, and does nothing yet."""
+"""The name ``events`` in a transcript: a pipeline with a source and no steps yet."""
 NAMES: Mapping[str, Any] = MappingProxyType(
     {
         name: getattr(airflow_dataflow_provider, name)
@@ -50,24 +51,24 @@ NAMES: Mapping[str, Any] = MappingProxyType(
     | {kind.__name__: kind for kind in (str, int, float, bool)}
     | {"events": EVENTS}
 )
-"""What the pipeline of a transcript is written with, beside the names that its reader gives."""
+"""The names that the pipeline of a transcript can use, besides those that the caller adds."""
 
 _ACTIONS = ("at", "add", "signal", "watermark", "end_of_input")
 _FIELDS = ("title", "shows", "pipeline", "refused", "engines", "day", "columns", "steps", "counts", "batch")
 
 StepByStep = Callable[[Epoch], Iterable[Pane]]
-"""An engine that is asked for the panes of one epoch after the other."""
+"""An engine that returns the panes of one epoch after the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A step of a transcript, as an engine takes it, and what must come of it.
+    """A step of a transcript as epochs, with the expected results.
 
     Attributes:
-        name: which step, for whoever reads that it failed.
-        epochs: what happens, one epoch after the other.
-        panes: what is published by then, and not before.
-        expired: the elements that came too late.
+        name: the step, for messages.
+        epochs: the epochs of the step.
+        panes: the panes that these epochs must publish.
+        expired: the elements that must expire.
     """
 
     name: str
