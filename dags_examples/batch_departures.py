@@ -1,4 +1,4 @@
-"""Batch: every night the departures of one day, recomputed as a whole.
+"""Batch: recomputes the departures of one whole day every night.
 
 The run takes the windows of its data interval and replaces what stood there, so it may run again as often as one likes.
 """

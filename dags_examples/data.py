@@ -15,7 +15,7 @@ from typing import Final
 import polars as pl
 
 FLIGHTS: Final = 336_776
-"""How many rows the data has, cancelled flights included."""
+"""The number of rows of the data, cancelled flights included."""
 
 
 def load_flights() -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Gate: the report on an hour is written once 97 % of its departures are known, not before.
+"""Gate: writes the report on an hour once 97 % of its departures are known.
 
 Between its looks at the watermark the sensor takes no worker: it waits in the triggerer.
 """
@@ -17,7 +17,7 @@ REPORTS = Path(os.environ.get("DEPARTURES_REPORTS", Path(__file__).parents[1] / 
 
 @task
 def report(state: str, start: str, end: str) -> str:
-    """Write what the stream has published about the hour, and give the file."""
+    """Write the panes of the hour to a file, and return its path."""
     import polars as pl
 
     from airflow_dataflow_provider import PaneLogReader

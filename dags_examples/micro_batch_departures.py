@@ -1,4 +1,4 @@
-"""Micro-batches: run after run reads what has come since the last one, on one state.
+"""Micro-batches: each run reads the files that are new since the last one, on one state.
 
 A run publishes what its data completed and keeps the windows that are still open for the next run.
 """

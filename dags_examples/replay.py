@@ -1,4 +1,4 @@
-"""The flights of 2013 once more, at any speed: files that appear in the order in which the departures became known.
+"""Replays the flights of 2013 at any speed: files appear in the order in which the departures became known.
 
 python -m dags_examples.replay --out DIR --from 2013-01-01T00:00Z --to 2013-01-03T00:00Z --file-minutes 15 --speed 3600
 """
@@ -81,7 +81,7 @@ class Replay:
         return {end: rows for (end,), rows in parts.items()}
 
     def path(self, end: Micros) -> Path:
-        """Where the file of the minutes before ``end`` is, or will be."""
+        """The path of the file of the minutes before ``end``."""
         return self.out / f"departures-{iso(end).replace('-', '').replace(':', '')}.parquet"
 
     def write_until(self, arrival_time: Micros | dt.datetime | str) -> list[Path]:

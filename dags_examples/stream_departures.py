@@ -1,4 +1,4 @@
-"""Stream: one DAG sees to it that the continuous job runs, the other one stops it.
+"""Stream: one DAG ensures that the continuous job runs, the other one stops it.
 
 The job belongs to no task. ``stream_departures`` may run as often as it likes: where the stream runs it does nothing.
 """

@@ -1,4 +1,4 @@
-"""What the demo asks of Airflow, over its REST API."""
+"""A client of Airflow's REST API for the demo."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dags_examples.demo.demo_error import DemoError
 
 _ATTEMPTS = 5
 _SECONDS = 30.0
-"""How long a busy API server may take for an answer."""
+"""Seconds in which a busy API server must answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """How one task of one run stands.
+    """The state of one task of one run.
 
     Attributes:
         state: Airflow's word for it; None before it is scheduled.
@@ -41,7 +41,6 @@ class AirflowApi:
 
     @classmethod
     def log_in(cls, url: str, user: str, password: str) -> AirflowApi:
-        """Begin a session."""
         client = httpx.Client(base_url=url, timeout=_SECONDS)
         api = cls(client)
         answer = api._ask("POST", "/auth/token", {"username": user, "password": password})
@@ -53,12 +52,12 @@ class AirflowApi:
         return {dag["dag_id"] for dag in self._ask("GET", "/api/v2/dags?limit=100&exclude_stale=true")["dags"]}
 
     def import_errors(self) -> str:
-        """What is wrong with DAG files; empty if nothing is."""
+        """The import errors of DAG files."""
         errors = self._ask("GET", "/api/v2/importErrors")["import_errors"]
         return "\n".join(f"{error['filename']}\n{error['stack_trace']}" for error in errors)
 
     def pause(self, dag_id: str, *, paused: bool = True) -> None:
-        """Let the schedule of a DAG rest, or go on. A DAG that is paused runs no tasks either."""
+        """Pause or unpause a DAG. A paused DAG runs no tasks."""
         self._ask("PATCH", f"/api/v2/dags/{dag_id}", {"is_paused": paused})
 
     def trigger(self, dag_id: str, run_id: str, interval: tuple[str, str] | None = None) -> None:
@@ -70,7 +69,7 @@ class AirflowApi:
         self._ask("POST", f"/api/v2/dags/{dag_id}/dagRuns", {"dag_run_id": run_id, **about})
 
     def run_state(self, dag_id: str, run_id: str) -> str:
-        """How a run stands: ``queued``, ``running``, ``success`` or ``failed``."""
+        """The state of a run: ``queued``, ``running``, ``success`` or ``failed``."""
         return str(self._ask("GET", f"/api/v2/dags/{dag_id}/dagRuns/{run_id}")["state"])
 
     def tasks(self, dag_id: str, run_id: str = "~") -> list[TaskState]:

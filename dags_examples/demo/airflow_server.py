@@ -1,4 +1,4 @@
-"""A real Airflow, ``airflow standalone``, in a folder of its own and on ports of its own."""
+"""A real Airflow, ``airflow standalone``, with its own folder and ports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dags_examples.demo.demo_error import DemoError
 from dags_examples.demo.processes import Marked
 
 _NOT_INHERITED = ("AIRFLOW", "_AIRFLOW", "SPARK_", "PYSPARK_")
-"""Settings of another Airflow, or of another Spark, are not the demo's."""
+"""Prefixes of the settings of another Airflow or Spark, which the demo must not inherit."""
 _COMPONENTS = ("metadatabase", "scheduler", "triggerer", "dag_processor")
 
 
@@ -44,7 +44,6 @@ class AirflowServer:
 
     @property
     def log(self) -> Path:
-        """What all the components print."""
         return self.home / "standalone.log"
 
     @property
@@ -53,7 +52,7 @@ class AirflowServer:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Start it; it takes the better part of a minute until it is :meth:`ready`."""
+        """Start it; it takes nearly a minute until it is :meth:`ready`."""
         self.home.mkdir(parents=True, exist_ok=True)
         self.port, worker_logs, trigger_logs = free_ports(3)
         binaries = Path(sys.executable).parent
@@ -102,7 +101,7 @@ class AirflowServer:
         return AirflowApi.log_in(self.url, "admin", passwords["admin"])
 
     def check(self) -> None:
-        """See that it has not ended.
+        """Check that it has not ended.
 
         Raises:
             DemoError: it has.
@@ -126,7 +125,7 @@ class AirflowServer:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of this machine that nobody listens on, all different."""
+    """Different free ports of this machine."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:

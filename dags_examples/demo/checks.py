@@ -27,7 +27,7 @@ from dags_examples.demo.story import Span, moment
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was checked, and what is wrong; nothing is, where ``problem`` is empty."""
+    """The result of a check; ``problem`` is empty if it has passed."""
 
     what: str
     problem: str = ""
@@ -86,11 +86,11 @@ _TRUTH = """
     WHERE dep_delay IS NOT NULL AND time_hour >= ? AND time_hour < ?
     GROUP BY ALL ORDER BY window_start, origin
 """
-"""Of the raw file: ``time_hour`` is the hour of the schedule in UTC, and who has no delay has not left."""
+"""In the raw file ``time_hour`` is the hour of the schedule in UTC, and a flight without a delay has not left."""
 
 
 def table_equals_duckdb(state: str, interval: Span, csv: str) -> str:
-    """The table of an interval is what DuckDB makes of the original file, ours having no part in it."""
+    """The table of an interval equals DuckDB's result for the original file."""
     start, end = (moment(time).naive() for time in interval)
     with duckdb.connect() as database:
         truth = database.execute(_TRUTH, [csv, start, end]).fetchall()
@@ -116,7 +116,7 @@ def were_published(reported: list[dict[str, Any]], panes: pl.DataFrame) -> str:
 
 
 def _some(count: int, what: str) -> str:
-    """Nothing equals nothing, but proves nothing."""
+    """Refuse a comparison of two empty results."""
     if not count:
         raise Mismatch(f"there are no {what} to compare")
     return f"{count:,} {what}"

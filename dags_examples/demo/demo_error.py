@@ -1,4 +1,4 @@
-"""What ends the demo before its time."""
+"""The error that ends the demo early."""
 
 from __future__ import annotations
 

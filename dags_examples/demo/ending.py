@@ -1,4 +1,4 @@
-"""The demo after everything has stopped: what it left is checked, and shown."""
+"""The end of the demo: checks and shows the results."""
 
 from __future__ import annotations
 

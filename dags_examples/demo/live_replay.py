@@ -1,4 +1,4 @@
-"""The replay while everything else runs: the world goes on by itself."""
+"""The replay of the flights on its own thread, while everything else runs."""
 
 from __future__ import annotations
 

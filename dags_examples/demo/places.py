@@ -1,4 +1,4 @@
-"""Where the demo keeps what: everything below one folder."""
+"""The files of the demo, all below one folder."""
 
 from __future__ import annotations
 
@@ -25,12 +25,10 @@ class Places:
 
     @property
     def dags(self) -> Path:
-        """The DAG files."""
         return REPOSITORY / "dags_examples"
 
     @property
     def airflow(self) -> Path:
-        """Airflow's home."""
         return self.out / "airflow"
 
     @property
@@ -45,17 +43,14 @@ class Places:
 
     @property
     def reports(self) -> Path:
-        """What the gated DAG writes."""
         return self.out / "reports"
 
     @property
     def report(self) -> Path:
-        """The report at the end."""
         return self.out / "report.json"
 
     @property
     def picture(self) -> Path:
-        """The skew picture."""
         return self.out / "skew.svg"
 
     def state(self, way: str) -> str:
@@ -64,7 +59,7 @@ class Places:
 
     @contextmanager
     def taken(self, marked: Marked) -> Iterator[None]:
-        """Have the folder for oneself, and empty.
+        """Lock and empty the folder.
 
         Raises:
             DemoError: another demo runs in it.

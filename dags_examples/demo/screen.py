@@ -1,4 +1,4 @@
-"""What the person at the screen sees: one line a step, and below it what is going on just now."""
+"""The demo's output: one line a step, and below it the present activity."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Screen:
         )
 
     def news(self, text: str) -> None:
-        """What the step is at just now."""
+        """Show the present activity of the step."""
         if self.console.is_terminal:
             self._status.update(f"[bold]{self._title}[/bold]  [dim]{escape(text)}[/dim]")
             return
@@ -62,7 +62,6 @@ class Screen:
             self.say(f"[dim]{self._clock()}      {escape(text)}[/dim]")
 
     def say(self, text: str) -> None:
-        """A line that stays."""
         self.console.print(text, soft_wrap=True)
 
     def show(self, table: Table) -> None:

@@ -1,4 +1,4 @@
-"""Everything that runs during the demo, and its end: whatever happens, nothing stays behind."""
+"""The processes of the demo, all of which are ended with it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Stage:
             signal.signal(number, handler)
 
     def _end_drivers(self) -> bool:
-        """Tell every driver that lives to end; whether there was one."""
+        """Tell every running driver to end; whether there was one."""
         runs = [DriverRun(lock.parent) for lock in self.places.airflow.glob("logs/dataflow/*/lock")]
         living = [run for run in runs if run.alive]
         for run in living:
@@ -127,7 +127,7 @@ class Stage:
         self.wait("Airflow's reading of the DAG files", all_read, seconds=180)
 
     def status(self, way: str) -> Status | None:
-        """How one way of running the pipeline stands; None before it has started."""
+        """The status of one way of running the pipeline; None before it has started."""
         try:
             return read_status(self.places.state(way))
         except StateError as error:
@@ -136,7 +136,7 @@ class Stage:
             return None
 
     def wait(self, what: str, condition: Callable[[], T | None], *, seconds: float) -> T:
-        """Wait until a condition holds, and give what it gave.
+        """Wait until a condition returns a true value, and return it.
 
         Raises:
             DemoError: it takes longer than ``seconds``, or Airflow or the replay have failed.
@@ -168,7 +168,7 @@ class Stage:
         self.wait(f"the run of {dag_id}", succeeded, seconds=seconds)
 
     def succeeded(self, dag_id: str, run_id: str) -> bool:
-        """Whether a run has ended, and well.
+        """Whether a run has succeeded.
 
         Raises:
             DemoError: it failed.
@@ -179,7 +179,7 @@ class Stage:
         return False
 
     def raise_if_failed(self, dag_id: str, tasks: Sequence[TaskState]) -> None:
-        """See that none of these tasks has failed.
+        """Check that none of these tasks has failed.
 
         Raises:
             DemoError: one has; with the end of its log.

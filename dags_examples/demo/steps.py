@@ -15,7 +15,7 @@ from dags_examples.demo.stage import Stage
 from dags_examples.demo.story import BATCH_DAY, GATED_HOUR, HISTORY, MICRO_BATCHES, MORNING, PERCENTILE
 
 RUN = "demo"
-"""The run id of what the demo triggers."""
+"""The run id of runs that the demo triggers."""
 SHARE = percentile_text(PERCENTILE)
 
 
@@ -30,7 +30,6 @@ class Steps:
         self._screen, self._stage = screen, stage
 
     def run(self) -> None:
-        """All of them."""
         self._prepare()
         self._batch()
         self._start_stream()
@@ -87,7 +86,7 @@ class Steps:
         return any(task.state == "deferred" for task in self._stage.api.tasks("gated_report", RUN))
 
     def _follow(self) -> None:
-        """The world goes on; stream, micro-batches and gate follow it side by side."""
+        """Continue the replay; stream, micro-batches and gate follow it."""
         with self._screen.step("Replay: half an hour a second, and all follow") as said:
             self._stage.live.go_on()
             self._stage.wait("following the replay", self._has_followed, seconds=420)
@@ -118,7 +117,7 @@ class Steps:
             said.append(f"{runs} runs on one state: {self._standing('micro-batch')}")
 
     def _micro_batches(self) -> int | None:
-        """How many there were, once they were enough, have read everything, and none is at work any more."""
+        """The number of runs, once there are enough, all files are read, and no run is active."""
         tasks = self._stage.api.tasks("micro_batch_departures")
         self._stage.raise_if_failed("micro_batch_departures", tasks)
         done = sum(task.state == "success" for task in tasks)
@@ -130,7 +129,7 @@ class Steps:
         return done if not busy and done >= MICRO_BATCHES else None
 
     def gated_report(self) -> list[dict[str, Any]]:
-        """What the gated DAG has reported.
+        """The report of the gated DAG.
 
         Raises:
             DemoError: nothing.

@@ -1,4 +1,4 @@
-"""When the demo plays, and how fast. Days are New York's, which in January begin at 05:00 UTC."""
+"""The times and speed of the demo. Days are New York's, which in January begin at 05:00 UTC."""
 
 from __future__ import annotations
 

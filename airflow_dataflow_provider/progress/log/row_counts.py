@@ -49,7 +49,7 @@ class RowCounts:
     def _combined(self, other: RowCounts, combine: Callable[[Any, Any], Any]) -> RowCounts:
         numbers = (combine(getattr(self, name), getattr(other, name)) for name in _NUMBERS)
         reasons = combine(Counter(dict(self.reasons)), Counter(dict(other.reasons)))
-        return RowCounts(*numbers, reasons=commonest(reasons))
+        return RowCounts(*numbers, commonest(reasons))
 
     @property
     def accepted(self) -> int:
