@@ -47,9 +47,9 @@ class RowCounts:
         return self._combined(other, operator.sub)
 
     def _combined(self, other: RowCounts, combine: Callable[[Any, Any], Any]) -> RowCounts:
-        numbers = (combine(getattr(self, name), getattr(other, name)) for name in _NUMBERS)
+        numbers = {name: combine(getattr(self, name), getattr(other, name)) for name in _NUMBERS}
         reasons = combine(Counter(dict(self.reasons)), Counter(dict(other.reasons)))
-        return RowCounts(*numbers, commonest(reasons))
+        return RowCounts(**numbers, reasons=commonest(reasons))
 
     @property
     def accepted(self) -> int:
