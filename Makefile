@@ -26,7 +26,7 @@ quick: $(READY) ## the tests that need neither Spark nor Airflow and tell most: 
 		tests/model tests/reference tests/progress tests/cli tests/spark/test_kernel_is_the_reference.py
 
 # Two runs side by side, since most tests keep one core busy: one has the Spark session, the other Airflow's database.
-test: $(READY) ## every test: at most 12 minutes on 2 cores
+test: $(READY) ## every test, in two processes side by side
 	@mkdir -p build; trap 'kill $$other; exit 130' INT TERM; \
 	$(BIN)/python -m pytest --durations=12 -p no:cacheprovider -m "not spark or cluster" tests >build/tests.log 2>&1 & other=$$!; \
 	$(BIN)/python -m pytest --durations=12 -m "spark and not cluster" tests; with=$$?; \
