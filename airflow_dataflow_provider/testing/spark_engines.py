@@ -223,12 +223,12 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
         schema = check_columns(files, tuple(frame([]).columns), dict(frame([]).schema), "the test's elements")
         store = Store.open(str(folder / "state"))
         now = wall_clock()
-        standing = identity.ensure(
+        stored = identity.ensure(
             store, name=local.name, fingerprint=local.fingerprint(), definition=repr(local), shape=local.shape(),
             partitions=3, now=now, signals=listened_to(local),
         )  # fmt: skip
         stage = _Stage(folder, local, frame, epochs[0].clock)
-        panes = PaneWriter(store, standing.state_id, local)
+        panes = PaneWriter(store, stored.state_id, local)
         carry(local)
         workers = SparkWorkers(local_spark())
         stages = workers.stages(local, schema)
@@ -242,7 +242,7 @@ def _stage(pipeline: Pipeline, epochs: Sequence[Epoch], mode: str) -> Iterator[_
             workers=workers,
             pipeline=local,
             store=store,
-            identity=standing,
+            identity=stored,
             ownership=Ownership.claim(store, mode=mode, run_id="test", now=now),
             log=EpochLog(store),
             panes=panes,

@@ -81,7 +81,7 @@ class Aggregates:
         return self._named([expr for item in self.items for expr in item.merge()])
 
     def pair(self, suffix: str) -> list[pl.Expr]:
-        """Two accumulators standing side by side, the second one's columns with a suffix, to one."""
+        """Two accumulators side by side, the second one's columns with a suffix, to one."""
         return self._named([expr for item in self.items for expr in item.pair(suffix)])
 
     def zeros(self) -> list[pl.Expr]:
