@@ -26,9 +26,9 @@ def test_a_transcript_holds_on_the_engine_without_spark(name: str) -> None:
 def _on_the_kernel(transcript: Transcript, scenes: tuple[Scene, ...]) -> None:
     engine = engine_of(transcript, scenes)
     transcript.check_step_by_step(engine.epoch, scenes)
-    assert engine.report.read == sum(len(epoch.elements) for scene in scenes for epoch in scene.epochs)
+    assert engine.rows.read == sum(len(epoch.elements) for scene in scenes for epoch in scene.epochs)
     if transcript.counts is not None and scenes == transcript.scenes():
-        assert (engine.report.late, engine.report.expired) == (transcript.counts.late, transcript.counts.expired)
+        assert (engine.rows.late, engine.rows.expired) == (transcript.counts.late, transcript.counts.expired)
 
 
 def engine_of(transcript: Transcript, scenes: tuple[Scene, ...]) -> InProcess:
