@@ -93,7 +93,6 @@ class BatchPolicies:
 
     @property
     def at_end_of_input(self) -> ProcessingTimeAtEndOfInput:
-        """The policy, or its default."""
         return self.processing_time_at_end_of_input or FIRE
 
     @property

@@ -35,7 +35,6 @@ class Clock:
         return self.watermarks.at(100)
 
     def to_json(self) -> dict[str, Any]:
-        """For the epoch log."""
         document: dict[str, Any] = {
             "processing_time": iso(self.processing_time),
             "watermarks": self.watermarks.to_json(),
@@ -48,7 +47,6 @@ class Clock:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Clock:
-        """Read back :meth:`to_json`."""
         return cls(
             from_iso(document["processing_time"]),
             WatermarkCurve.from_json(document["watermarks"]),

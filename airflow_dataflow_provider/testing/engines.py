@@ -54,5 +54,4 @@ def engine_named(name: str) -> Engine:
 
 
 def engine_names() -> tuple[str, ...]:
-    """The names of all engines."""
     return tuple(_ENGINES)

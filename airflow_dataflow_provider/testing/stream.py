@@ -67,7 +67,6 @@ class TestStream:
 
     @property
     def clock(self) -> Clock:
-        """The present clock."""
         if self.script:
             return replace(self.script[-1].clock, signals=frozenset())  # a signal belongs to one epoch
         return Clock(start_of(self.day), WatermarkCurve.flat(MIN_TIME, self.pipeline.percentiles()))

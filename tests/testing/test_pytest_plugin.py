@@ -127,9 +127,10 @@ def test_the_first_test_of_the_documentation_passes_and_its_complaint_is_the_doc
     say: Say, tmp_path: Path
 ) -> None:
     text = (ROOT / "docs" / "testing.md").read_text()
-    [test, *_] = re.findall(r"```python\n(.+?)```", text, re.DOTALL)
     [complaint, *_] = re.findall(r"```\n(the panes .+?)```", text, re.DOTALL)
-    (tmp_path / "departures.py").write_text((ROOT / "dags_examples" / "departures.py").read_text())
+    snippets = ROOT / "docs" / "snippets" / "testing"
+    test = (snippets / "test_departures.py").read_text()
+    (tmp_path / "departures.py").write_text((snippets / "departures.py").read_text())
     (tmp_path / "test_departures.py").write_text(test)
     status, said = say("test_departures.py")
     assert status == 0, said

@@ -71,15 +71,12 @@ class EpochLog:
         return stored
 
     def planned(self, epoch: int) -> EpochPlan | None:
-        """The plan of an epoch."""
         return self._files.load(epoch, PLAN, EpochPlan.from_json)
 
     def prepared(self, epoch: int) -> Prepared | None:
-        """The result of an epoch."""
         return self._files.load(epoch, PREPARED, Prepared.from_json)
 
     def record(self, epoch: int) -> EpochRecord | None:
-        """The commit of an epoch."""
         return self._files.load(epoch, COMMIT, EpochRecord.from_json)
 
     def last_record(self) -> EpochRecord | None:

@@ -80,7 +80,6 @@ class EpochPlan:
         return self.clock.watermarks if self.estimate is None else self.estimate
 
     def to_json(self) -> Json:
-        """The document of the plan."""
         details: Json = {} if self.estimate is None else {"told": self.estimate.to_json()}
         if self.forgotten:
             details["forgotten"] = list(self.forgotten)
@@ -100,7 +99,6 @@ class EpochPlan:
 
     @classmethod
     def from_json(cls, document: Json) -> EpochPlan:
-        """Read back :meth:`to_json`."""
         details = document["details"]
         return cls(
             epoch=document["epoch"],
@@ -127,13 +125,11 @@ class Prepared:
     result: EpochResult | None
 
     def to_json(self) -> Json:
-        """The document of the result."""
         details = {"abandoned": True} if self.result is None else self.result.to_json()
         return {"epoch": self.epoch, "token": self.token, "details": details}
 
     @classmethod
     def from_json(cls, document: Json) -> Prepared:
-        """Read back :meth:`to_json`."""
         details = document["details"]
         result = None if details.get("abandoned") else EpochResult.from_json(details)
         return cls(document["epoch"], document["token"], result)
@@ -243,7 +239,6 @@ class EpochRecord:
         return Interval(MIN_TIME, self.clock.processing_time)
 
     def to_json(self) -> Json:
-        """The document of the commit."""
         return {
             "epoch": self.epoch,
             "kind": self.kind,
@@ -275,7 +270,6 @@ class EpochRecord:
 
     @classmethod
     def from_json(cls, document: Json) -> EpochRecord:
-        """Read back :meth:`to_json`."""
         running = document["running"]
         curve = running["watermarks"]
         return cls(

@@ -108,7 +108,6 @@ class PaneChain:
         )
 
     def replace(self, document: PaneCommit | PaneSnapshot) -> None:
-        """Replace a damaged document."""
         self._store.write_json(self._path(document), document.to_json())
 
     def forget(self, before: int) -> None:

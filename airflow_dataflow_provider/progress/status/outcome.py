@@ -60,7 +60,6 @@ class Outcome:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings about the run."""
         after = self.after
         interval = after.interval if self.epochs else None
         return Facts(self.rows, self.panes, after.watermarks, after.waiting, after.rows.read, interval).findings()

@@ -85,7 +85,6 @@ class Status:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings over all runs."""
         if self.epoch is None and self.state not in ("running", "stopped"):
             return ()  # it never ran, or the detail of the driver's state has the reason of its end
         return Facts(self.rows, self.panes, self.watermarks, self.waiting, self.rows.read).findings()

@@ -74,7 +74,6 @@ class EpochFolders:
     folder: str
 
     def path(self, epoch: int) -> str:
-        """The folder of an epoch."""
         return f"{self.folder}/{epoch_name(epoch)}"
 
     def epochs(self) -> list[int]:

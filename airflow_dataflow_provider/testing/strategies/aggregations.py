@@ -1,4 +1,4 @@
-"""What is computed: combiners whose results are exact, so that they can be compared with ``==``."""
+"""Combiners whose results are exact, so that they can be compared with ``==``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When elements happen: close together, on the borders of windows, and around midnights on which clocks change."""
+"""Event times: close together, on the borders of windows, and around midnights on which clocks change."""
 
 from __future__ import annotations
 

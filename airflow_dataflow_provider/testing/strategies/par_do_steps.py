@@ -1,4 +1,4 @@
-"""What is done to each element before it is grouped: steps in Python, per element and vectorised."""
+"""Steps on elements before they are grouped: in Python, per element and vectorised."""
 
 from __future__ import annotations
 

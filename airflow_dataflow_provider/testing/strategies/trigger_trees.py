@@ -1,4 +1,4 @@
-"""When in processing time: trees of triggers over every kind of leaf."""
+"""Trees of triggers over every kind of leaf."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in event time: window strategies of every family, the users' own among them."""
+"""Window strategies of every family, those of users included."""
 
 from __future__ import annotations
 
