@@ -60,12 +60,10 @@ class Aggregates:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """Every accumulator column."""
         return tuple(field for item in self.items for field in item.fields)
 
     @property
     def names(self) -> list[str]:
-        """Their names."""
         return [field.name for field in self.fields]
 
     def make(self) -> list[pl.Expr]:
@@ -73,7 +71,6 @@ class Aggregates:
         return self._named([expr for item in self.items for expr in item.make()])
 
     def lift(self) -> list[pl.Expr]:
-        """Rows to accumulators, one each."""
         return self._named([expr for item in self.items for expr in item.lift()])
 
     def merge(self) -> list[pl.Expr]:
@@ -85,11 +82,9 @@ class Aggregates:
         return self._named([expr for item in self.items for expr in item.pair(suffix)])
 
     def zeros(self) -> list[pl.Expr]:
-        """The accumulators of nothing."""
         return [pl.lit(field.zero, dtype=field.dtype).alias(field.name) for field in self.fields]
 
     def extract(self, accumulators: pl.DataFrame) -> pl.DataFrame:
-        """The output columns."""
         return accumulators.select(item.result().alias(item.name) for item in self.items)
 
     @property

@@ -95,12 +95,10 @@ class CollectedValues(Aggregate):
 
 
 def sorted_entries(entries: pl.DataFrame) -> pl.DataFrame:
-    """All entries, sorted."""
     return entries.sort(entries.columns)
 
 
 def distinct(entries: pl.DataFrame) -> pl.DataFrame:
-    """Each entry once, sorted."""
     return entries.unique().sort(entries.columns)
 
 
@@ -178,12 +176,10 @@ def repeated(ragged: Ragged) -> Ragged:
 
 
 def null_unless(mask: np.ndarray[tuple[int], np.dtype[np.bool_]], values: pl.Series) -> pl.Series:
-    """The values, null elsewhere."""
     return pl.select(pl.when(pl.Series(mask)).then(values)).to_series()
 
 
 def field(ragged: Ragged, name: str) -> pl.Series:
-    """One column of the entries."""
     return ragged.values.struct.field(name)
 
 
@@ -203,7 +199,6 @@ def as_list(name: str, dtype: pl.DataType) -> Read:
 
 
 def entry_count(ragged: Ragged) -> pl.Series:
-    """How many entries there are."""
     return pl.Series(ragged.lengths, dtype=pl.Int64)
 
 

@@ -47,7 +47,6 @@ class Ragged:
 
     @property
     def rows(self) -> pl.Series:
-        """The row of each value."""
         return pl.Series(ROW, np.repeat(np.arange(len(self.offsets) - 1, dtype=np.uint32), self.lengths))
 
     def entries(self) -> pl.DataFrame:

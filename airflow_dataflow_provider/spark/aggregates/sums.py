@@ -89,7 +89,6 @@ def adding(name: str, column: str, dtype: pl.DataType, *, retracting: bool = Fal
 
 
 def count(name: str, column: str | None, *, retracting: bool) -> Aggregate:
-    """``Count``."""
     term = counting(name, column, retracting=retracting)
     return Additive(name, (term,), pl.col(term.field.name))
 

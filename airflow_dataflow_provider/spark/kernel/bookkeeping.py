@@ -73,7 +73,6 @@ class Bookkeeping:
         return [getattr(source, how)().cast(_INT).alias(name) for name, (how, source, _) in self._columns.items()]
 
     def lift(self) -> list[pl.Expr]:
-        """Elements to columns, one each."""
         return [source.cast(_INT).alias(name) for name, (_, source, _) in self._columns.items()]
 
     def merge(self) -> list[pl.Expr]:
@@ -86,5 +85,4 @@ class Bookkeeping:
         return [horizontal[how](name, name + suffix).alias(name) for name, (how, _, _) in self._columns.items()]
 
     def zeros(self) -> list[pl.Expr]:
-        """Those of no elements."""
         return [pl.lit(zero, dtype=_INT).alias(name) for name, (_, _, zero) in self._columns.items()]

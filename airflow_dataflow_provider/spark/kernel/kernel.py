@@ -166,7 +166,6 @@ class Kernel:
         return partials.select(*self.partial_schema).with_columns(defaults).select(*self.state_schema)
 
     def nothing(self) -> list[pl.Expr]:
-        """The accumulators of no elements."""
         return [*self.aggregates.zeros(), *self.book.zeros()]
 
     @staticmethod

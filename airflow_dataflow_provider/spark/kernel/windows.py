@@ -62,7 +62,6 @@ def _floor(times: Times, step: int, offset: int | Times) -> Times:
 
 
 def with_bounds(rows: pl.DataFrame, start: Times, end: Times) -> pl.DataFrame:
-    """The rows with these windows."""
     return rows.with_columns(pl.Series(START, start, dtype=pl.Int64), pl.Series(END, end, dtype=pl.Int64))
 
 

@@ -78,7 +78,6 @@ class Stages:
         return len(self.at_groupings)
 
     def kernel(self, stage: int) -> Kernel:
-        """The kernel of a stage."""
         return _kernel(self.pipeline, self.at_groupings, stage)
 
     @property

@@ -33,7 +33,6 @@ class ElementNode(Node):
     path: str
 
     def is_due(self, state: Column) -> Mask:
-        """What the state says."""
         raise NotImplementedError
 
     @override

@@ -98,7 +98,6 @@ class Percentiles:
             )
 
     def bit(self, percentile: float) -> np.uint32:
-        """The bit of one percentile."""
         return np.uint32(1 << self.values.index(percentile))
 
     def reached(self, clock: Clock, end: Times) -> Bits:
@@ -144,7 +143,6 @@ class Node(ABC):
         """Take note of the clock, in place."""
 
     def reset(self, states: States, where: Mask) -> None:
-        """Start again, in place."""
         for name in self.columns():
             states[name][where] = None if states[name].dtype == object else 0
 
