@@ -127,13 +127,13 @@ class Facts:
         if rows.expired:
             yield Finding(
                 "expired",
-                f"{_elements(rows.expired)} came after their windows had expired, and are in no pane",
+                f"{_elements(rows.expired)} came after the window had expired: in no pane",
                 "SideOutputs(STATE_URL).expired() has them; a larger allowed_lateness keeps windows open for longer",
             )
         if rows.implausible and has_watermark:
             yield Finding(
                 "implausible",
-                f"{_elements(rows.implausible)} move no watermark, for their delays are implausible: {_WRONG_CLOCK}",
+                f"no watermark is moved by {_elements(rows.implausible)} with implausible delays: {_WRONG_CLOCK}",
                 "correct the times, or choose another watermark= for the source",
             )
 
