@@ -20,11 +20,13 @@ TUTORIAL = {
     "tutorial/orders.py", "tutorial/read.py", "tutorial/second_run.sh", "tutorial/second_table.txt",
     "tutorial/wednesday.csv",
 }  # fmt: skip
-READING = {
-    "how-to/follow.py", "how-to/read_results.py", "how-to/read_state.py", "how-to/rows_set_aside.py",
-    "how-to/status.sh", "testing/audit.py",
+HOW_TO = {
+    "how-to/back_up.sh", "how-to/batch.sh", "how-to/correct.sh", "how-to/follow.py", "how-to/micro_batch.sh",
+    "how-to/old_data.py", "how-to/old_data.sh", "how-to/read_results.py", "how-to/read_state.py", "how-to/restore.sh",
+    "how-to/rows_set_aside.py", "how-to/run_in_python.py", "how-to/start_over.sh", "how-to/status.sh",
 }  # fmt: skip
-ON_SPARK = TUTORIAL | READING
+TESTING = {"testing/audit.py", "testing/departures.py", "testing/test_nightly.py"}
+ON_SPARK = TUTORIAL | HOW_TO | TESTING
 """What tests/docs/test_on_spark.py runs, or compares."""
 DAG_FILES = {
     "how-to/correct_dag.py", "how-to/gate_batch_dag.py", "how-to/gate_dag.py", "how-to/micro_batch_dag.py",

@@ -18,7 +18,6 @@ from tests.docs.scripts import DAG_FILES, ON_SPARK, OURS, SNIPPETS, TOLD_TO_AIRF
 
 ON_THE_REFERENCE = {
     "explanation/ten_points.py",
-    "testing/departures.py",
     "testing/test_departures.py",
     "testing/test_expired.py",
     "tutorial/test_orders.py",
@@ -30,36 +29,23 @@ NOT_BY_ITSELF = {
     "play(THE_SCRIPT)": "of the simulation: on a script that failed; tests/simulate plays many",
 }
 """Lines of the blocks of Python that stand in a page and need something from around them, and why they may."""
-LIKE_TESTS_OF_THE_ENGINE = {
-    "how-to/back_up.sh",
-    "how-to/batch.sh",
-    "how-to/correct.sh",
-    "how-to/micro_batch.sh",
-    "how-to/old_data.py",
-    "how-to/old_data.sh",
-    "how-to/restore.sh",
-    "how-to/run_in_python.py",
-    "how-to/start_over.sh",
-    "testing/test_nightly.py",
-    "testing/two_runs.py",
-}
-"""Runs in modes that tests/spark runs; here their commands are parsed."""
 NOT_RUN = {
     "how-to/install_to_work.sh": "it would install the package once more",
     "how-to/install_from_clone.sh": "the same",
     "how-to/check_install.sh": "explain is run by its own tests",
     "how-to/signal.sh": "no trigger of the pipeline listens; signals are raised by tests of their own",
     "how-to/stream.sh": "a stream does not end by itself; modes are run by the tests of the engine",
+    "testing/two_runs.py": "runs at times of a test's are what tests/spark is made of",
     "how-to/on_the_cluster.sh": "it needs a cluster; tests/cluster has one",
 }
-"""Commands that are checked, but not run, and why."""
+"""What is checked, but not run, and why."""
 
 
 def test_every_snippet_is_shown_by_a_page_and_run_by_a_test() -> None:
     files = {str(path.relative_to(SNIPPETS)) for path in SNIPPETS.rglob("*") if path.is_file()}
     files = {name for name in files if "__pycache__" not in name}
     assert {*shown()} - files == set(), "a page shows a file that is not there"
-    run = ON_THE_REFERENCE | ON_SPARK | LIKE_TESTS_OF_THE_ENGINE | DAG_FILES | TOLD_TO_AIRFLOW | {*NOT_RUN}
+    run = ON_THE_REFERENCE | ON_SPARK | DAG_FILES | TOLD_TO_AIRFLOW | {*NOT_RUN}
     assert run - files == set()
     assert files - run == set(), "no test runs it"
     assert files - {*shown()} == {"tutorial/wednesday.csv"}, "no page shows it"
