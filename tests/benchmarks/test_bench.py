@@ -100,7 +100,7 @@ def test_all_engines_give_the_same_answer_and_the_figures_have_their_shape(
     assert ours_batch["ratio"] == pytest.approx(spark_batch["seconds"] / ours_batch["seconds"], rel=0.02)
     assert ours_interval["ratio"] == pytest.approx(spark_batch["seconds"] / ours_interval["seconds"], rel=0.02)
     assert [row["ratio"] for row in (update, append, spark_batch, *floors)] == [None] * 5
-    assert ours["peak_mb"] > ours["workers_mb"] > 0
+    assert ours["peak_mb"] > 0 == ours["workers_mb"], "so little is read and reduced in the driver"
     assert ours["state_bytes"] > 8 * ours["open_windows"] > 0
     assert ours["state_bytes_per_epoch"] > 0
     assert ours["epochs"] == 2
