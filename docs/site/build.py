@@ -20,8 +20,9 @@ from docs.site import api_pages
 HERE: Final = Path(__file__).parent
 DOCS: Final = HERE.parent
 ROOT: Final = DOCS.parent
-SHIM: Final = "https://unpkg.com/iframe-worker/shim"
-"""What the generator puts into each page, so that search works without a server; it is part of the site instead."""
+FETCHED: Final = "https://unpkg.com/iframe-worker/shim"
+"""The script that the generator fetches for search without a server; the site has its own."""
+WORKER: Final = HERE / "worker_in_frame.js"
 
 API: Final = "api"
 _NOT_PAGES: Final = ("site", "snippets")
@@ -47,7 +48,7 @@ def build(folder: Path) -> Path:
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", str(folder / "zensical.toml")]
     subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
     site = folder / "site"
-    _bring_shim(site)
+    _bring_worker(site)
     _write_for_machines(tomllib.loads(settings)["project"], folder / "pages", site)
     return site / "index.html"
 
@@ -92,13 +93,13 @@ def complete(page: Path) -> str:
     return "\n".join(markdown.preprocessors["snippet"].run(lines))
 
 
-def _bring_shim(site: Path) -> None:
-    shutil.copyfile(HERE / "iframe-worker.js", site / "assets" / "javascripts" / "iframe-worker.js")
-    shutil.copyfile(HERE / "iframe-worker.LICENSE.txt", site / "assets" / "javascripts" / "iframe-worker.LICENSE.txt")
+def _bring_worker(site: Path) -> None:
+    ours = site / "assets" / "javascripts" / WORKER.name
+    shutil.copyfile(WORKER, ours)
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        local = os.path.relpath(site / "assets" / "javascripts" / "iframe-worker.js", page.parent)
-        page.write_text(text.replace(SHIM, Path(local).as_posix()), encoding="utf-8")
+        local = Path(os.path.relpath(ours, page.parent))
+        page.write_text(text.replace(FETCHED, local.as_posix()), encoding="utf-8")
 
 
 def _write_for_machines(project: dict[str, Any], pages: Path, site: Path) -> None:

@@ -98,7 +98,7 @@ def test_search_knows_the_text_of_the_pages(site: Path) -> None:
     assert any("SUBMIT_NO_INTERVAL" in item["text"] for item in items)
     # Without a server a browser lets no page read search.json: the index is a script, and search runs in a frame.
     assert (site / "search.js").is_file()
-    assert "iframe-worker.js" in (site / "index.html").read_text(encoding="utf-8")
+    assert "worker_in_frame.js" in (site / "index.html").read_text(encoding="utf-8")
 
 
 def test_pages_are_dark_where_the_system_is(site: Path) -> None:
