@@ -19,6 +19,7 @@ from airflow_dataflow_provider.spark.kernel.columns import FINISHED
 from airflow_dataflow_provider.spark.kernel.epoch import Arrived, Outcome, RunningEpoch
 from airflow_dataflow_provider.spark.kernel.touched import tombstones
 from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
+from airflow_dataflow_provider.spark.kernel.windowers import windower_for
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.clock import EpochTime
@@ -52,7 +53,7 @@ def advance(
     if kernel.grouping.trigger.looks_at_elements and (came or arriving is not None):
         publishing.at_boundary(kernel, now)
     if arrived is not None:
-        kernel.windower.add(now, arrived)
+        windower_for(kernel).add(now, arrived)
     now.clock, now.horizon = time.clock, time.horizon
     publishing.at_boundary(kernel, now)
     changed = now.state.filter(now.changed)

@@ -22,14 +22,11 @@ from airflow_dataflow_provider.model.watermarks import NOTHING_KNOWN
 from airflow_dataflow_provider.model.windows import (
     FixedWindows,
     GlobalWindows,
-    SessionWindows,
     SlidingWindows,
     WindowStrategy,
 )
 from airflow_dataflow_provider.spark.aggregates import Aggregates
 from airflow_dataflow_provider.spark.kernel.bookkeeping import Bookkeeping
-from airflow_dataflow_provider.spark.kernel.by_element import ByElement
-from airflow_dataflow_provider.spark.kernel.by_run import SessionsByRun
 from airflow_dataflow_provider.spark.kernel.columns import (
     ELEMENTS,
     END,
@@ -42,9 +39,7 @@ from airflow_dataflow_provider.spark.kernel.columns import (
     PASSED,
     START,
 )  # fmt: skip
-from airflow_dataflow_provider.spark.kernel.folding import Folding, SliceFolding
 from airflow_dataflow_provider.spark.kernel.last_published import LastPublishedPane, LastPublishedPanes
-from airflow_dataflow_provider.spark.kernel.merging import OneByOneMerging, SessionMerging
 from airflow_dataflow_provider.spark.kernel.panes import Panes
 from airflow_dataflow_provider.spark.kernel.triggers import compile_trigger
 from airflow_dataflow_provider.spark.kernel.triggers.node import NOT_FRESH, Mask, Percentiles, States, Windows
@@ -52,7 +47,6 @@ from airflow_dataflow_provider.spark.kernel.triggers.user_defined import UserTri
 
 if TYPE_CHECKING:
     from airflow_dataflow_provider.model.grouping import Grouping
-    from airflow_dataflow_provider.spark.kernel.windower import Windower
 
 _NO_CLOCK = Clock(0, NOTHING_KNOWN)
 
@@ -106,7 +100,6 @@ class Kernel:
             grouping, self.aggregates, self.percentiles,
             hidden=self.discards and is_last, timestamped=not is_last or grouping.output_time is not END_OF_WINDOW,
         )  # fmt: skip
-        self.windower = _windower(grouping, input_retracts=input_retracts)(self)
 
     # What the frames look like
 
@@ -220,19 +213,6 @@ class Kernel:
         """No panes, in the pane log's columns."""
         nothing = self.empty_state()
         return self.panes.inserts(nothing, self.aggregates.extract(nothing), np.zeros(0, dtype=np.bool_), _NO_CLOCK)
-
-
-def _windower(grouping: Grouping, *, input_retracts: bool) -> type[Windower]:
-    """How elements get into the open windows."""
-    window, by_element = grouping.window, grouping.trigger.looks_at_elements
-    if not window.merges:
-        if by_element:
-            return ByElement
-        return SliceFolding if isinstance(window, SlidingWindows) else Folding
-    # The user's own way of merging may depend on the order of elements; that of sessions does not.
-    if not isinstance(window, SessionWindows) or (by_element and input_retracts):
-        return OneByOneMerging
-    return SessionsByRun if by_element else SessionMerging
 
 
 def _foldable(fields: Mapping[str, tuple[str | None, pl.DataType]]) -> dict[str, str] | None:

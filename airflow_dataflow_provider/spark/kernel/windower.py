@@ -1,4 +1,4 @@
-"""How elements get into the open windows of a grouping: one strategy a kernel, chosen where the kernel is made."""
+"""How elements get into the open windows of a grouping: one strategy a kernel (:mod:`windowers`)."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ import polars as pl
 from airflow_dataflow_provider.model.file_formats import Parquet
 from airflow_dataflow_provider.model.par_do import SparkColumns
 from airflow_dataflow_provider.model.sources import Files
+from airflow_dataflow_provider.spark.kernel.windowers import windower_for
 from airflow_dataflow_provider.spark.reduce_side.partition_result import PartitionResult
 from airflow_dataflow_provider.spark.reduce_side.reduce_task import ANSWER, ReduceSide
 from airflow_dataflow_provider.spark.sources.opening import local_path
@@ -52,10 +53,10 @@ def is_plain(stages: Stages) -> bool:
     in_workers = (*stages.pipeline.result_steps, *(step for grouping in later for step in grouping.par_dos))
     if in_workers or any(isinstance(step, SparkColumns) for step in first.par_dos):
         return False
-    kernels = (stages.kernel(number) for number in range(len(stages)))
-    return all(
-        each.folds is not None and not each.windower.sends_elements and not each.has_user_trigger for each in kernels
-    )
+    kernels = [stages.kernel(number) for number in range(len(stages))]
+    if any(windower_for(kernel).sends_elements for kernel in kernels):
+        return False
+    return all(kernel.folds is not None and not kernel.has_user_trigger for kernel in kernels)
 
 
 def has_few_keys(pipeline: Pipeline, splits: Sequence[Split]) -> bool:

@@ -25,6 +25,7 @@ from airflow_dataflow_provider.spark.kernel.columns import END
 from airflow_dataflow_provider.spark.kernel.epoch import Outcome
 from airflow_dataflow_provider.spark.kernel.kernel import Kernel
 from airflow_dataflow_provider.spark.kernel.triggers.next_due import NextDue
+from airflow_dataflow_provider.spark.kernel.windowers import windower_for
 from airflow_dataflow_provider.spark.values.frames import read_arrow, write_arrow
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Partition:
             parts = [frame, *(self._read(file, frame) for file in missing)]
             frame = pl.concat(parts, rechunk=True)
             if len(missing) > 1 or len(parts[0]):
-                frame = kernel.windower.newest(frame)
+                frame = windower_for(kernel).newest(frame)
         # Also where no file is missing: windows may have expired, and published, in another process, without a new one.
         expired = frame[END] <= expired_until(horizon, kernel.grouping.allowed_lateness)
         if expired.any():

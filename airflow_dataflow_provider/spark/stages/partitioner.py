@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from airflow_dataflow_provider.spark.kernel.columns import SIGN
+from airflow_dataflow_provider.spark.kernel.windowers import windower_for
 from airflow_dataflow_provider.spark.values.hashing import partition_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Partitioner:
         """The partial accumulators of some rows, or the rows themselves, by state partition."""
         if self.kernel.input_retracts and SIGN not in rows.columns:
             rows = rows.with_columns(pl.lit(1, dtype=pl.Int8).alias(SIGN))
-        for frame in self.kernel.windower.to_send(rows, self.check, combining=self.combining):
+        for frame in windower_for(self.kernel).to_send(rows, self.check, combining=self.combining):
             yield from self._by_partition(frame)
 
     def _by_partition(self, frame: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:

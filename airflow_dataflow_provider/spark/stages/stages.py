@@ -14,6 +14,7 @@ from airflow_dataflow_provider.model.proofs import retracts
 from airflow_dataflow_provider.model.sources import Files
 from airflow_dataflow_provider.spark.kernel.columns import ARRIVAL, EVENT, ORDER, SIGN, TIMESTAMP
 from airflow_dataflow_provider.spark.kernel.kernel import Kernel, kernel_for
+from airflow_dataflow_provider.spark.kernel.windowers import windower_for
 from airflow_dataflow_provider.spark.par_do.par_do import apply, check_has, schema_after
 from airflow_dataflow_provider.spark.sources.reading import element_types
 from airflow_dataflow_provider.spark.stages.results import results_of, results_schema
@@ -104,7 +105,7 @@ class Stages:
             pl.col("processing_time").dt.epoch("us").alias(ARRIVAL),
             pl.when(back).then(-1).otherwise(1).cast(pl.Int8).alias(SIGN),
         )
-        if self.kernel(stage + 1).windower.sends_elements:
+        if windower_for(self.kernel(stage + 1)).sends_elements:
             keys = pl.Series(ORDER[1], key_hash([panes[name] for name in kernel.key_types]))
             index = (panes["pane_index"].cast(pl.Int64) * 2 + panes["pane_is_retraction"]).alias(ORDER[2])
             start = panes["window_start"].dt.epoch("us").fill_null(np.iinfo(np.int64).min).alias(ORDER[0])
