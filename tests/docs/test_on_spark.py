@@ -21,6 +21,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
 def test_the_pages_do_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    # A command stops its Spark at the end; here other tests go on with it.
+    monkeypatch.setattr("airflow_dataflow_provider.cli.run._stop", lambda spark: None)  # noqa: ARG005
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     copy_here(*(name for name in ON_SPARK if name.endswith((".py", ".csv"))))
