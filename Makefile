@@ -29,10 +29,12 @@ quick: $(READY) ## the tests that need neither Spark nor Airflow and tell most: 
 test: $(READY) ## every test, in two processes side by side
 	@mkdir -p build; trap 'kill $$other; exit 130' INT TERM; \
 	$(BIN)/python -m pytest --durations=12 -p no:cacheprovider -m "not spark or cluster" tests >build/tests.log 2>&1 & other=$$!; \
-	$(BIN)/python -m pytest --durations=12 -m "spark and not cluster" tests; with=$$?; \
-	wait $$other; without=$$?; \
+	{ $(BIN)/python -m pytest --durations=12 -m "spark and not cluster" tests; echo $$? >build/spark-status; } 2>&1 | \
+		tee build/spark-tests.log; \
+	with=$$(cat build/spark-status); wait $$other; without=$$?; \
 	echo "Tests without the Spark session (build/tests.log):"; cat build/tests.log; \
-	echo "Exit status with the Spark session: $$with, without: $$without"; \
+	echo; echo "With the Spark session, and without: exit status $$with, $$without"; \
+	grep -hE '^=+ .*(passed|failed|error).* in ' build/spark-tests.log build/tests.log; \
 	test $$with$$without = 00
 
 lint: $(READY) ## ruff, the formatter and mypy, changing nothing
